@@ -1,0 +1,76 @@
+"""The last steps of every verb: redact, give the report its form, write it, choose the exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from doctor.exits import Exit
+from doctor.engine.rules import SEVERITIES
+from doctor.redact import Redactor
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from doctor.engine.finding import Finding, Report
+    from doctor.outside import Outside
+    from doctor.report.text import Row, Subject
+    from doctor.secrets import Vault
+
+
+def redactor(outside: Outside, vault: Vault | None = None) -> Redactor:
+    """The redactor for this user and machine."""
+    return Redactor(names=outside.identity(), home=outside.home(), vault=vault)
+
+
+def answer(
+    report: Report,
+    options: argparse.Namespace,
+    lang: str,
+    clean: Redactor,
+    subjects: tuple[Subject, ...] = (),
+) -> Exit:
+    """Write the report to standard output and return the exit status."""
+    if options.format == "json":
+        from doctor.report import as_json
+
+        write(as_json.render(clean.tree(report)))
+    else:
+        from doctor.report import text
+
+        safe_subjects: tuple[Any, ...] = clean.tree(subjects)
+        show(
+            text.rows(clean.tree(report), safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode())
+        )
+    return status(report.findings, options.fail_on)
+
+
+def show(rows: Iterator[Row]) -> None:
+    """Rows on a terminal in colour, anywhere else plain."""
+    from doctor.report import text
+
+    if sys.stdout.isatty():
+        text.print_rich(rows)
+    else:
+        write(text.plain(rows))
+
+
+def write(words: str) -> None:
+    """Text to standard output; what its encoding cannot say becomes `?` instead of an error."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+
+
+def speaks_unicode() -> bool:
+    """Whether standard output can show marks outside ASCII."""
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def status(findings: tuple[Finding, ...], fail_on: str) -> Exit:
+    """1 when a finding is at or above the threshold."""
+    if fail_on == "never":
+        return Exit.OK
+    limit = SEVERITIES.index(fail_on)
+    worst = min((SEVERITIES.index(finding.severity) for finding in findings), default=len(SEVERITIES))
+    return Exit.FINDINGS if worst <= limit else Exit.OK

@@ -1,0 +1,91 @@
+"""`doctor explain`: a symptom in words becomes the causes that fit it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.commands.answer import answer, redactor
+from doctor.engine.diagnose import advise
+from doctor.engine.finding import Evidence, Finding, Report
+from doctor.engine.load import load
+from doctor.engine.search import search
+from doctor.report.words import language, say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from doctor.exits import Exit
+    from doctor.engine.load import Knowledge
+    from doctor.outside import Outside
+
+MOST = 5
+CLOSE = 0.55
+"""A cause whose score is below this share of the best is not mentioned."""
+SURE = 0.8
+"""Below this share the second cause leaves the first one alone."""
+FLOOR = 0.55
+"""A best score below this fits nothing."""
+
+
+def explain(options: argparse.Namespace, outside: Outside) -> Exit:
+    """Answer with the causes that fit the words, best first, or with one rule when the words are its id."""
+    knowledge = load(outside)
+    lang = language(options.lang, dict(outside.environ))
+    words = " ".join(options.words)
+    if len(options.words) == 1 and any(rule.id == words for rule in knowledge.rules):
+        from doctor.commands.rules import show_rule
+
+        return show_rule(words, knowledge, options, outside, lang)
+    findings = fitting(words, knowledge, lang)
+    several = len(findings) > 1
+    report = Report(
+        command="explain",
+        findings=findings,
+        not_checked=(),
+        facts={},
+        found_nothing=say("nothing_explain", lang),
+        notes=(say("several", lang),) if several else (),
+    )
+    options.fail_on = "never"  # a question is answered, whatever the answer is
+    return answer(report, options, lang, redactor(outside))
+
+
+def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
+    """The causes that fit the words: one finding a cause, best first."""
+    from doctor.facts.facts import nothing_known
+
+    by_id = {rule.id: rule for rule in knowledge.rules}
+    scores = dict(search(knowledge.words, words))
+    for rule_id, bonus in _pasted(words, knowledge).items():
+        scores[rule_id] = scores.get(rule_id, 0.0) + bonus
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    if not ranked or ranked[0][1] < FLOOR:
+        return ()
+    facts = nothing_known("only words were given")
+    findings: list[Finding] = []
+    causes: set[str] = set()
+    for rule_id, score in ranked:
+        if len(findings) >= MOST or score < CLOSE * ranked[0][1]:
+            break
+        rule = by_id[rule_id]
+        if rule.cause in causes:
+            continue
+        causes.add(rule.cause)
+        evidence = (Evidence(words, "words", None),)
+        findings.append(advise(rule, facts, lang=lang, evidence=evidence, match={}))
+        if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < SURE * score * CLOSE:
+            break
+    return tuple(findings)
+
+
+def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
+    """Rules whose log patterns match the words themselves: a pasted piece of a message names its cause."""
+    from doctor.engine.match import Matcher
+    from doctor.logs.lines import Line
+
+    hits = Matcher(knowledge.rules).scan([Line(1, words[:4000])])
+    found = {}
+    for rule in knowledge.rules:
+        if any(symptom.pattern in hits and not symptom.also for symptom in rule.symptoms):
+            found[rule.id] = 0.5 + rule.priority / 200
+    return found

@@ -1,0 +1,76 @@
+"""`doctor log`: anything pasted becomes findings with the lines they rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.commands.answer import answer, redactor
+from doctor.engine.diagnose import diagnose
+from doctor.engine.finding import Report
+from doctor.engine.load import load
+from doctor.engine.match import Matcher
+from doctor.exits import Exit, UsageError
+from doctor.facts.facts import nothing_known
+from doctor.facts.record import to_json
+from doctor.logs.paste import Paste
+from doctor.outside import OutsideError
+from doctor.report.words import language, say
+from doctor.secrets import Vault
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from doctor.engine.diagnose import Diagnosis
+    from doctor.engine.load import Knowledge
+    from doctor.facts.facts import Facts
+    from doctor.outside import Outside
+
+
+def log(options: argparse.Namespace, outside: Outside) -> Exit:
+    """Read the file (or standard input) and answer with what is wrong in it."""
+    lang = language(options.lang, dict(outside.environ))
+    source = "input" if options.file == "-" else options.file
+    vault = Vault()
+    try:
+        stream = outside.stdin() if options.file == "-" else outside.open(options.file)
+        facts, found, count = read(outside.chunks(stream), load(outside), outside, vault, lang=lang, source=source)
+    except OutsideError as error:
+        raise UsageError(str(error)) from None
+    report = Report(
+        command="log",
+        findings=found.findings,
+        not_checked=(),
+        facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
+        found_nothing=say("nothing_log" if count else "empty_log", lang),
+    )
+    return answer(report, options, lang, redactor(outside, vault))
+
+
+def read(
+    chunks: Iterable[bytes], knowledge: Knowledge, outside: Outside, vault: Vault, *, lang: str, source: str
+) -> tuple[Facts, Diagnosis, int]:
+    """(facts, diagnosis, number of lines) of a text."""
+    paste = Paste(chunks)
+    hits = Matcher(knowledge.rules).scan(paste)
+    facts = paste_facts(paste, outside, vault)
+    return facts, diagnose(knowledge.rules, facts, hits, lang=lang, source=source), paste.count
+
+
+def paste_facts(paste: Paste, outside: Outside, vault: Vault) -> Facts:
+    """What a text alone says: its numbers, the launch command in it, the build it names."""
+    from dataclasses import replace
+
+    from doctor.facts import build, launch
+
+    read_log = paste.log
+    number = read_log.build_number
+    facts = nothing_known("only a text was given")
+    facts = replace(facts, log=read_log)
+    if hasattr(launch, "from_commands"):  # TEMPORARY until the collectors stand
+        facts = replace(
+            facts,
+            launch=launch.from_commands(outside, vault, paste.commands, build_number=number),
+            build=build.from_number(number, source="log"),
+        )
+    return facts

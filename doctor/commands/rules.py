@@ -1,0 +1,82 @@
+"""`doctor rules`: list, show and check what doctor knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.commands.answer import answer, redactor, show, write
+from doctor.engine.diagnose import advise
+from doctor.engine.finding import Report
+from doctor.engine.load import load, read_rules, rules_folder
+from doctor.report.text import Row
+from doctor.report.words import language
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from doctor.exits import Exit
+    from doctor.engine.load import Knowledge
+    from doctor.engine.rules import Rule
+    from doctor.outside import Outside
+
+
+def rules(options: argparse.Namespace, outside: Outside) -> int:
+    """Carry out `rules list`, `rules show ID` or `rules check`."""
+    from doctor.exits import Exit, UsageError
+    from doctor.engine.rules import RuleError
+
+    lang = language(options.lang, dict(outside.environ))
+    if options.rules_verb == "check":
+        from doctor.engine.check import faults
+
+        try:
+            found = faults(read_rules(outside, rules_folder(outside)))
+        except RuleError as error:
+            found = (str(error),)
+        write("".join(f"{fault}\n" for fault in found) or "every rule is sound\n")
+        return Exit.FINDINGS if found else Exit.OK
+    knowledge = load(outside)
+    if options.rules_verb == "show":
+        if not any(rule.id == options.rule for rule in knowledge.rules):
+            near = [rule.id for rule in knowledge.rules if options.rule.split("/")[-1] in rule.id][:3]
+            hint = f"; near it: {', '.join(near)}" if near else "; `doctor rules list` shows them all"
+            raise UsageError(f"no rule {options.rule!r}{hint}")
+        return show_rule(options.rule, knowledge, options, outside, lang)
+    wanted = [rule for rule in knowledge.rules if not options.subject or rule.id.startswith(f"{options.subject}/")]
+    if options.subject and not wanted:
+        subjects = sorted({rule.id.partition("/")[0] for rule in knowledge.rules})
+        raise UsageError(f"no rules about {options.subject!r}; subjects are {', '.join(subjects)}")
+    if options.format == "json":
+        import json
+
+        listed = [
+            {"id": rule.id, "cause": rule.cause, "severity": rule.severity, "title": rule.title.get(lang)} for rule in wanted
+        ]
+        write(json.dumps({"schema_version": 1, "rules": listed}, ensure_ascii=False, indent=2) + "\n")
+    else:
+        show(_lines(wanted, lang))
+    return Exit.OK
+
+
+def show_rule(rule_id: str, knowledge: Knowledge, options: argparse.Namespace, outside: Outside, lang: str) -> Exit:
+    """Print the page of one rule: what it means, what to do, how it shows."""
+    from doctor.facts.facts import nothing_known
+
+    rule = next(rule for rule in knowledge.rules if rule.id == rule_id)
+    finding = advise(rule, nothing_known("a page about the rule itself"), lang=lang, evidence=(), match={})
+    options.fail_on = "never"
+    options.verbose = True
+    return answer(Report("rules", (finding,), (), {}, notes=_signs(rule)), options, lang, redactor(outside))
+
+
+def _signs(rule: Rule) -> tuple[str, ...]:
+    signs = [f"/{symptom.pattern}/" for symptom in rule.symptoms]
+    signs += [when.expr for when in rule.when]
+    return tuple(f"sign: {sign}" for sign in signs)
+
+
+def _lines(rules: list[Rule], lang: str) -> Iterator[Row]:
+    width = max((len(rule.id) for rule in rules), default=0)
+    for rule in rules:
+        yield Row(((rule.severity, f"{rule.id:<{width}}"), ("", f"  {rule.title.get(lang)}")))

@@ -1,0 +1,295 @@
+"""The language of conditions: total, three-valued, over facts.
+
+The grammar is a small part of Python's, read with `ast` and never executed. A fact that is Unknown makes every
+comparison with it unknown; `and`, `or` and `not` follow Kleene: `False and unknown` is False, `True and unknown` is unknown.
+An absent fact (None) equals only None; ordered against anything it is False, and arithmetic with it stays absent.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from doctor.engine.functions import FUNCTIONS
+from doctor.facts.record import Unknown
+
+MAX_LENGTH = 2_000
+MAX_DEPTH = 40
+MAX_ITEMS = 10_000
+_QUANTIFIERS = ("any", "all", "sum", "max", "min", "count", "first")
+_ALLOWED = (
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    ast.Div, ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
+    ast.Is, ast.IsNot, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Load, ast.Store, ast.Constant,
+    ast.Tuple, ast.List, ast.GeneratorExp, ast.comprehension,
+)  # fmt: skip
+
+
+class ConditionError(ValueError):
+    """An expression that is not part of the language; the message names the place."""
+
+
+def parse(text: str) -> ast.expr:
+    """The expression tree of `text`. Raises ConditionError on anything outside the language."""
+    if len(text) > MAX_LENGTH:
+        raise ConditionError(f"longer than {MAX_LENGTH} characters")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ConditionError(f"cannot be read: {text!r} ({error})") from None
+    _check_node(tree.body, 0)
+    return tree.body
+
+
+def _check_node(node: ast.AST, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ConditionError("nested too deeply")
+    if not isinstance(node, _ALLOWED):
+        place = getattr(node, "col_offset", 0) + 1
+        raise ConditionError(f"column {place}: {type(node).__name__} is not part of the language")
+    if isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            raise ConditionError(f"column {node.col_offset + 1}: only plain calls of named functions")
+        if node.func.id not in FUNCTIONS and node.func.id not in _QUANTIFIERS:
+            raise ConditionError(f"column {node.col_offset + 1}: no function {node.func.id}")
+    if isinstance(node, ast.GeneratorExp) and (
+        len(node.generators) != 1 or not isinstance(node.generators[0].target, ast.Name) or node.generators[0].is_async
+    ):
+        raise ConditionError(f"column {node.col_offset + 1}: one `for NAME in LIST` only")
+    if isinstance(node, ast.Constant) and not isinstance(node.value, (str, int, float, bool, type(None))):
+        raise ConditionError(f"column {node.col_offset + 1}: {node.value!r} is not a value of the language")
+    for child in ast.iter_child_nodes(node):
+        _check_node(child, depth + 1)
+
+
+def truth(value: Any) -> bool | Unknown:
+    """What a value counts as in a condition: unknown stays unknown, absent is False."""
+    return value if isinstance(value, Unknown) else bool(value)
+
+
+class Evaluator:
+    """Evaluates expressions over named roots and remembers which facts were read.
+
+    `reads` maps the dotted path of each fact that was read ("gguf.context_length") to its value.
+    """
+
+    def __init__(self, roots: dict[str, Any]) -> None:
+        self.roots = roots
+        self.reads: dict[str, Any] = {}
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression; never raises for any facts."""
+        return self._value(node, {})
+
+    def _value(self, node: ast.expr, local: dict[str, tuple[str, Any]]) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            path, value = self._path(node, local)
+            if path and not _is_container(value):
+                self.reads[path] = value
+            return value
+        if isinstance(node, ast.BoolOp):
+            return self._bool(node, local)
+        if isinstance(node, ast.UnaryOp):
+            operand = self._value(node.operand, local)
+            if isinstance(node.op, ast.Not):
+                result = truth(operand)
+                return result if isinstance(result, Unknown) else not result
+            return -operand if _is_number(operand) else operand if operand is None else _not_a_number(operand)
+        if isinstance(node, ast.BinOp):
+            return _arithmetic(node.op, self._value(node.left, local), self._value(node.right, local))
+        if isinstance(node, ast.Compare):
+            return self._compare(node, local)
+        if isinstance(node, ast.IfExp):
+            test = truth(self._value(node.test, local))
+            return test if isinstance(test, Unknown) else self._value(node.body if test else node.orelse, local)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self._value(item, local) for item in node.elts)
+        if isinstance(node, ast.Call):
+            return self._call(node, local)
+        return Unknown("not a value")
+
+    def _path(self, node: ast.expr, local: dict[str, tuple[str, Any]]) -> tuple[str, Any]:
+        if isinstance(node, ast.Name):
+            if node.id in local:
+                return local[node.id]
+            return node.id, self.roots.get(node.id, Unknown(f"no fact {node.id}"))
+        if isinstance(node, ast.Attribute):
+            path, value = self._path(node.value, local)
+            return (f"{path}.{node.attr}" if path else ""), _field(value, node.attr)
+        if isinstance(node, ast.Subscript):
+            path, value = self._path(node.value, local)
+            key = self._value(node.slice, local)
+            return (f"{path}[{key!r}]" if path else ""), _item(value, key)
+        return "", self._value(node, local)
+
+    def _bool(self, node: ast.BoolOp, local: dict[str, tuple[str, Any]]) -> bool | Unknown:
+        decides = isinstance(node.op, ast.Or)
+        unknown: Unknown | None = None
+        for operand in node.values:
+            result = truth(self._value(operand, local))
+            if isinstance(result, Unknown):
+                unknown = unknown or result
+            elif result is decides:
+                return decides
+        return unknown or (not decides)
+
+    def _compare(self, node: ast.Compare, local: dict[str, tuple[str, Any]]) -> bool | Unknown:
+        left = self._value(node.left, local)
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self._value(right_node, local)
+            result = _compare(op, left, right)
+            if result is not True:
+                return result
+            left = right
+        return True
+
+    def _call(self, node: ast.Call, local: dict[str, tuple[str, Any]]) -> Any:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _QUANTIFIERS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return self._quantify(name, node.args[0], local)
+        if name not in FUNCTIONS:
+            return Unknown(f"{name} wants `… for x in list`")
+        values = [self._value(argument, local) for argument in node.args]
+        try:
+            return FUNCTIONS[name](*values)
+        except Exception as error:
+            return Unknown(f"{name}: {error}")
+
+    def _quantify(self, name: str, node: ast.GeneratorExp, local: dict[str, tuple[str, Any]]) -> Any:
+        loop = node.generators[0]
+        path, items = self._path(loop.iter, local)
+        if isinstance(items, Unknown):
+            self.reads[path] = items
+            return items
+        if not isinstance(items, (tuple, list)):
+            items = ()
+        results: list[Any] = []
+        unknown: Unknown | None = None
+        variable = loop.target.id if isinstance(loop.target, ast.Name) else ""
+        for index, item in enumerate(items[:MAX_ITEMS]):
+            before = dict(self.reads)
+            inner = {**local, variable: (f"{path}[{index}]" if path else "", item)}
+            wanted: bool | Unknown = True
+            for test in loop.ifs:
+                wanted = truth(self._value(test, inner))
+                if wanted is not True:
+                    break
+            result = wanted if isinstance(wanted, Unknown) else self._value(node.elt, inner) if wanted else None
+            if isinstance(result, Unknown):
+                unknown = unknown or result
+            elif wanted is True and result is not None:
+                if name == "any" and result:
+                    return True
+                if name == "all" and not result:
+                    return False
+                if name == "first":
+                    return result
+                results.append(result)
+            if name in ("any", "first"):
+                self.reads = before  # only the item that decides is evidence
+        if unknown is not None:
+            return unknown
+        return _fold(name, results)
+
+
+def _fold(name: str, results: list[Any]) -> Any:
+    if name == "any":
+        return False
+    if name == "all":
+        return True
+    if name == "count":
+        return sum(1 for result in results if result)
+    if name == "first" or not results:
+        return 0 if name == "sum" else None
+    if not all(_is_number(result) for result in results):
+        return Unknown(f"{name} wants numbers")
+    return sum(results) if name == "sum" else max(results) if name == "max" else min(results)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_container(value: Any) -> bool:
+    return hasattr(value, "__dataclass_fields__") and not isinstance(value, Unknown)
+
+
+def _not_a_number(value: Any) -> Unknown:
+    return value if isinstance(value, Unknown) else Unknown(f"{value!r} is not a number")
+
+
+def _field(value: Any, name: str) -> Any:
+    if value is None or isinstance(value, Unknown):
+        return value
+    if isinstance(value, dict):
+        return value.get(name)
+    fields = getattr(value, "__dataclass_fields__", {})
+    return getattr(value, name) if name in fields else Unknown(f"no fact {name}")
+
+
+def _item(value: Any, key: Any) -> Any:
+    if value is None or isinstance(value, Unknown):
+        return value
+    if isinstance(key, Unknown):
+        return key
+    if isinstance(value, dict):
+        return value.get(key)
+    if isinstance(value, (tuple, list)) and isinstance(key, int):
+        return value[key] if -len(value) <= key < len(value) else None
+    return Unknown("not a list")
+
+
+def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | Unknown:
+    for side in (left, right):
+        if isinstance(side, Unknown):
+            return side
+    if isinstance(op, (ast.Eq, ast.Is)):
+        return bool(left == right)
+    if isinstance(op, (ast.NotEq, ast.IsNot)):
+        return bool(left != right)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        if isinstance(right, (tuple, list, dict)):
+            if any(isinstance(item, Unknown) for item in right):
+                return Unknown("the list holds an unknown value")
+            found = left in right
+        else:
+            found = isinstance(left, str) and isinstance(right, str) and left in right
+        return found if isinstance(op, ast.In) else not found
+    if left is None or right is None:
+        return False
+    try:
+        if isinstance(op, ast.Lt):
+            return bool(left < right)
+        if isinstance(op, ast.LtE):
+            return bool(left <= right)
+        if isinstance(op, ast.Gt):
+            return bool(left > right)
+        return bool(left >= right)
+    except TypeError:
+        return Unknown(f"{left!r} and {right!r} cannot be compared")
+
+
+def _arithmetic(op: ast.operator, left: Any, right: Any) -> Any:
+    for side in (left, right):
+        if isinstance(side, Unknown):
+            return side
+    if left is None or right is None:
+        return None
+    if not _is_number(left) or not _is_number(right):
+        return Unknown("arithmetic wants numbers")
+    try:
+        if isinstance(op, ast.Add):
+            return left + right
+        if isinstance(op, ast.Sub):
+            return left - right
+        if isinstance(op, ast.Mult):
+            return left * right
+        if isinstance(op, ast.Div):
+            return left / right
+        if isinstance(op, ast.FloorDiv):
+            return left // right
+        return left % right
+    except (ZeroDivisionError, OverflowError) as error:
+        return Unknown(str(error))

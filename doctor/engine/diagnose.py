@@ -1,0 +1,211 @@
+"""Facts and hits go in, findings come out: which rules are true, which follow from others, and in what order to tell them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.engine.conditions import Evaluator, parse, truth
+from doctor.engine.finding import Advice, Evidence, Finding, NotChecked
+from doctor.engine.rules import SEVERITIES, in_builds
+from doctor.engine.templates import fill
+from doctor.facts.record import Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from doctor.engine.match import Hit, Hits
+    from doctor.engine.rules import Rule, Symptom
+    from doctor.facts.facts import Facts
+
+MOST_EVIDENCE = 5
+
+
+class Diagnosis(NamedTuple):
+    """Findings in the order they should be read, and the rules that could not be decided (path of the fact, reason)."""
+
+    findings: tuple[Finding, ...]
+    undecided: tuple[NotChecked, ...]
+
+
+class _Fired(NamedTuple):
+    rule: Rule
+    status: str
+    evidence: tuple[Evidence, ...]
+    match: dict[str, Any]
+
+
+def diagnose(
+    rules: Iterable[Rule],
+    facts: Facts,
+    hits: Mapping[str, Hits] | None = None,
+    *,
+    lang: str = "en",
+    source: str = "input",
+) -> Diagnosis:
+    """Every rule that is true of these facts and hits. `source` names the text the hits come from."""
+    roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
+    fired = []
+    undecided: dict[str, str] = {}
+    for rule in rules:
+        found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided)
+        if found:
+            fired.append(found)
+    findings = [_finding(item, roots, lang) for item in sorted(fired, key=_rank)]
+    return Diagnosis(
+        _fold(findings, {item.rule.id: item.rule for item in fired}),
+        tuple(NotChecked(path, reason) for path, reason in sorted(undecided.items())),
+    )
+
+
+def advise(rule: Rule, facts: Facts, *, lang: str, evidence: tuple[Evidence, ...], match: dict[str, Any]) -> Finding:
+    """The finding of a rule that words, not evidence, have pointed to."""
+    roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
+    return _finding(_Fired(rule, "likely", evidence, match), roots, lang)
+
+
+def _by_symptom(
+    rule: Rule, hits: Mapping[str, Hits], roots: dict[str, Any], facts: Facts, source: str
+) -> _Fired | None:
+    build = known(facts.build)
+    number = known(build.number) if build else None
+    best: list[tuple[Symptom, tuple[Hit, ...]]] = []
+    for symptom in rule.symptoms:
+        if symptom.pattern not in hits or not in_builds(symptom.builds, number):
+            continue
+        if any(other not in hits for other in symptom.also) or any(other in hits for other in symptom.unless):
+            continue
+        here = tuple(hit for hit in hits[symptom.pattern].first if symptom.place in ("any", hit.line.place))
+        if not here:
+            continue
+        if symptom.condition:
+            evaluator = Evaluator({**roots, "match": here[0].groups})
+            if truth(evaluator.evaluate(parse(symptom.condition))) is False:
+                continue
+        best.append((symptom, here))
+    if not best:
+        return None
+    lines = sorted({(hit.line.number, hit.line.text) for _, here in best for hit in here})[:MOST_EVIDENCE]
+    match: dict[str, Any] = {}
+    for _, here in reversed(best):
+        match.update({name: value for name, value in here[0].groups.items() if value is not None})
+    status = "likely" if all(symptom.likely for symptom, _ in best) else "seen"
+    return _Fired(rule, status, tuple(Evidence(text, source, number) for number, text in lines), match)
+
+
+def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str]) -> _Fired | None:
+    for when in rule.when:
+        evaluator = Evaluator({**roots, "match": {}})
+        result = truth(evaluator.evaluate(parse(when.expr)))
+        if result is True:
+            return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator.reads), {})
+        if isinstance(result, Unknown):
+            for path, value in evaluator.reads.items():
+                if isinstance(value, Unknown):
+                    undecided[path] = value.reason
+    return None
+
+
+def _facts_read(reads: Mapping[str, Any]) -> tuple[Evidence, ...]:
+    shown = []
+    for path, value in reads.items():
+        if isinstance(value, Unknown) or hasattr(value, "__dataclass_fields__"):
+            continue
+        if isinstance(value, (tuple, list)) and any(hasattr(item, "__dataclass_fields__") for item in value):
+            continue
+        words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
+        shown.append(Evidence(f"{path} = {words}", path.partition(".")[0].partition("[")[0], None))
+    return tuple(shown[:MOST_EVIDENCE])
+
+
+def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
+    line = next((item.line for item in fired.evidence if item.line is not None), 0)
+    rule = fired.rule
+    return SEVERITIES.index(rule.severity), fired.status != "seen", -rule.priority, line, rule.id
+
+
+def _finding(fired: _Fired, roots: dict[str, Any], lang: str) -> Finding:
+    rule = fired.rule
+    evaluator = Evaluator({**roots, "match": fired.match})
+    remedies = []
+    for remedy in rule.remedies:
+        if remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is False:
+            continue
+        text = fill(remedy.text.get(lang), evaluator)
+        command = fill(remedy.command, evaluator) if remedy.command else ""
+        if text is not None and command is not None:
+            remedies.append(Advice(text, command, remedy.price))
+    return Finding(
+        rule=rule.id,
+        cause=rule.cause,
+        severity=rule.severity,
+        status=fired.status,
+        title=_best_effort(rule.title.get(lang), evaluator),
+        why=_best_effort(rule.why.get(lang), evaluator),
+        evidence=fired.evidence,
+        remedies=tuple(remedies),
+        explains=(),
+        references=rule.references,
+        decide=_best_effort(rule.decide.get(lang), evaluator),
+        priority=rule.priority,
+    )
+
+
+def _best_effort(template: str, evaluator: Evaluator) -> str:
+    """A text in which a value that is not known shows as "?"; rules keep such values in [[ ]]."""
+    filled = fill(template, evaluator)
+    if filled is not None:
+        return filled
+    import re
+
+    return re.sub(r"\{[^{}]+\}", "?", template.replace("[[", "").replace("]]", ""))
+
+
+def _explains(rule: Rule, other: Rule) -> bool:
+    for name in rule.explains:
+        if name.startswith("cause:"):
+            if other.cause == name[6:]:
+                return True
+        elif fnmatchcase(other.id, name):
+            return True
+    return False
+
+
+def _fold(findings: list[Finding], rules: dict[str, Rule]) -> tuple[Finding, ...]:
+    """Consequences under their causes: the first finding (in order) that explains another takes it in."""
+    parent: dict[str, str] = {}
+    for finding in findings:
+        for other in findings:
+            if other.rule == finding.rule or other.rule in parent:
+                continue
+            if _explains(rules[finding.rule], rules[other.rule]) and not _above(finding.rule, other.rule, parent):
+                parent[other.rule] = finding.rule
+    by_id = {finding.rule: finding for finding in findings}
+    children: dict[str, list[str]] = {}
+    for child, root in parent.items():
+        children.setdefault(root, []).append(child)
+
+    def build(rule_id: str) -> Finding:
+        inside = tuple(build(child) for child in children.get(rule_id, ()))
+        own = by_id[rule_id]
+        severity = min((own.severity, *(item.severity for item in inside)), key=SEVERITIES.index)
+        return own._replace(explains=inside, severity=severity)
+
+    roots = [build(finding.rule) for finding in findings if finding.rule not in parent]
+    order = {finding.rule: number for number, finding in enumerate(findings)}
+    roots.sort(key=lambda root: (SEVERITIES.index(root.severity), order[root.rule] if not root.explains else _first(root, order)))
+    return tuple(roots)
+
+
+def _first(finding: Finding, order: dict[str, int]) -> int:
+    """The best place of a finding or of anything it explains: a cause is told where its worst consequence would be."""
+    return min([order[finding.rule], *(_first(child, order) for child in finding.explains)])
+
+
+def _above(rule_id: str, maybe_root: str, parent: dict[str, str]) -> bool:
+    """Whether `maybe_root` is already above `rule_id`, so that folding it under would make a ring."""
+    while rule_id in parent:
+        rule_id = parent[rule_id]
+        if rule_id == maybe_root:
+            return True
+    return rule_id == maybe_root

@@ -1,0 +1,59 @@
+"""What the engine says: findings, and what could not be decided."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Evidence(NamedTuple):
+    """What a finding rests on: the words, where they come from, and the line there (None when it has none)."""
+
+    text: str
+    source: str
+    line: int | None
+
+
+class Advice(NamedTuple):
+    """One way out, with the command to type ("" when there is none) and what it costs."""
+
+    text: str
+    command: str
+    price: str
+
+
+class Finding(NamedTuple):
+    """One cause of trouble. `status`: seen (evidence on this set-up) or likely (from words alone).
+
+    `explains` holds the findings that follow from this one.
+    """
+
+    rule: str
+    cause: str
+    severity: str
+    status: str
+    title: str
+    why: str
+    evidence: tuple[Evidence, ...]
+    remedies: tuple[Advice, ...]
+    explains: tuple[Finding, ...]
+    references: tuple[str, ...]
+    decide: str = ""
+    priority: int = 50
+
+
+class NotChecked(NamedTuple):
+    """A check that could not be made, and why."""
+
+    check: str
+    reason: str
+
+
+class Report(NamedTuple):
+    """The whole answer, before it is given a form. `facts` is plain JSON data. `found_nothing` is said when there is no finding."""
+
+    command: str
+    findings: tuple[Finding, ...]
+    not_checked: tuple[NotChecked, ...]
+    facts: dict[str, Any]
+    found_nothing: str = ""
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,204 @@
+"""The functions rules may call in conditions and texts.
+
+Each is total: given unknown it answers unknown, given absent it answers absent, unless its purpose is to tell them apart.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from doctor.facts.record import Unknown
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+def _missing(*values: Any) -> Any:
+    """The first unknown among the values, else absent; used as `missing = _missing(x)` when one of them is not there."""
+    for value in values:
+        if isinstance(value, Unknown):
+            return value
+    return None
+
+
+def _has(*values: Any) -> bool:
+    return all(value is not None and not isinstance(value, Unknown) for value in values)
+
+
+def _known(value: Any) -> bool:
+    return _has(value)
+
+
+def _absent(value: Any) -> Any:
+    return value if isinstance(value, Unknown) else value is None
+
+
+def _unknown(value: Any) -> bool:
+    return isinstance(value, Unknown)
+
+
+def _maybe(value: Any) -> bool:
+    """True where it holds or cannot be known."""
+    return isinstance(value, Unknown) or bool(value)
+
+
+def _default(value: Any, other: Any) -> Any:
+    return value if _has(value) else other
+
+
+def _text(function: Any) -> Any:
+    def call(value: Any, *rest: Any) -> Any:
+        if not _has(value, *rest):
+            return _missing(value, *rest)
+        return function(str(value), *rest)
+
+    return call
+
+
+def _number(value: Any) -> Any:
+    """A number from text such as "8080"; unknown when it is none."""
+    if not _has(value):
+        return _missing(value)
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return Unknown(f"{value!r} is not a number")
+
+
+def _version(value: Any) -> Any:
+    """ "12.8" as (12, 8), to be compared with another version."""
+    if not _has(value):
+        return _missing(value)
+    parts = []
+    for part in str(value).strip().lstrip("v").split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        parts.append(int(digits))
+    return tuple(parts) if parts else Unknown(f"{value!r} is not a version")
+
+
+def _present(function: Any) -> Any:
+    def call(*values: Any) -> Any:
+        if not _has(*values):
+            return _missing(*values)
+        return function(*values)
+
+    return call
+
+
+def _gib(value: Any) -> Any:
+    return f"{value / GIB:.1f} GiB" if _has(value) else _missing(value)
+
+
+def _mib(value: Any) -> Any:
+    return f"{value / MIB:,.0f} MiB".replace(",", "") if _has(value) else _missing(value)
+
+
+def _round_up(value: Any, step: Any) -> Any:
+    return -(-int(value) // int(step)) * int(step)
+
+
+def _round_down(value: Any, step: Any) -> Any:
+    return int(value) // int(step) * int(step)
+
+
+def _join(values: Any, separator: str = ", ") -> Any:
+    return separator.join(map(str, values))
+
+
+def _program_and_options(launch: Any) -> Any:
+    """(program, options) of a launch record that has a command."""
+    options = getattr(launch, "options", None)
+    program = getattr(launch, "program", None)
+    if not _has(launch, options):
+        return _missing(launch, options)
+    return program if _has(program) else "llama-server", options
+
+
+def _words(options: Any, leave_out: str) -> list[str]:
+    words = []
+    for option in options:
+        if option.name == leave_out:
+            continue
+        words.append(option.spelling)
+        if _has(option.value):
+            words.append(str(option.value))
+    return words
+
+
+def _with_option(launch: Any, name: str, value: Any) -> Any:
+    """The launch command with one option set to a value, replacing what was there."""
+    if not _has(launch, value):
+        return _missing(launch, value)
+    found = _program_and_options(launch)
+    if not _has(found):
+        return found
+    program, options = found
+    words = [program]
+    placed = False
+    for option in options:
+        if option.name == name:
+            if not placed:
+                words += [option.spelling, str(value)]
+                placed = True
+            continue
+        words.append(option.spelling)
+        if _has(option.value):
+            words.append(str(option.value))
+    if not placed:
+        words += [name, str(value)]
+    return shlex.join(words)
+
+
+def _without_option(launch: Any, name: str) -> Any:
+    """The launch command without one option."""
+    if not _has(launch):
+        return _missing(launch)
+    found = _program_and_options(launch)
+    if not _has(found):
+        return found
+    program, options = found
+    return shlex.join([program, *_words(options, name)])
+
+
+def _has_option(launch: Any, name: str) -> Any:
+    if not _has(launch):
+        return _missing(launch) or False
+    options: Any = getattr(launch, "options", None)
+    if not _has(options):
+        return _missing(options) or False
+    return any(option.name == name or option.spelling == name for option in options)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "known": _known,
+    "absent": _absent,
+    "unknown": _unknown,
+    "maybe": _maybe,
+    "default": _default,
+    "lower": _text(str.lower),
+    "startswith": _text(lambda value, *prefixes: value.startswith(tuple(map(str, prefixes)))),
+    "endswith": _text(lambda value, *suffixes: value.endswith(tuple(map(str, suffixes)))),
+    "replace": _text(lambda value, old, new: value.replace(str(old), str(new))),
+    "removesuffix": _text(lambda value, suffix: value.removesuffix(str(suffix))),
+    "removeprefix": _text(lambda value, prefix: value.removeprefix(str(prefix))),
+    "number": _number,
+    "version": _version,
+    "len": _present(len),
+    "abs": _present(abs),
+    "round": _present(lambda value, digits=0: round(value, int(digits)) if digits else round(value)),
+    "int": _present(int),
+    "round_up": _present(_round_up),
+    "round_down": _present(_round_down),
+    "join": _present(_join),
+    "gib": _gib,
+    "mib": _mib,
+    "with_option": _with_option,
+    "without_option": _without_option,
+    "has_option": _has_option,
+}

@@ -1,0 +1,156 @@
+"""Where rules come from: the TOML files people write, and the compiled form that starts fast.
+
+A wheel carries both. In a checkout the compiled module is written again by itself whenever a rule file has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.engine.rules import Rule, RuleError, rule_from_toml
+
+if TYPE_CHECKING:
+    from doctor.outside import Outside
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
+_MODULE = "_compiled_rules"
+FORMAT = 1
+
+
+class Knowledge(NamedTuple):
+    """All rules, and the index `explain` searches."""
+
+    rules: tuple[Rule, ...]
+    words: dict[str, Any]
+
+
+def rules_folder(outside: Outside) -> str:
+    """The folder with the rule files: inside the package when installed, beside it in a checkout. Raises RuleError."""
+    for folder in (os.path.join(_PACKAGE, "rules"), _CHECKOUT_RULES):
+        if outside.exists(os.path.join(folder, "tables")):
+            return folder
+    raise RuleError(f"no rules beside or in {_PACKAGE}: the installation is incomplete, install llama-doctor again")
+
+
+def load(outside: Outside) -> Knowledge:
+    """The rules, from the compiled form when it is fresh. Raises RuleError when a rule file is wrong."""
+    compiled = _compiled()
+    usable = compiled is not None and compiled.FORMAT == FORMAT
+    if usable and compiled.STAMP == "wheel":
+        return _from_plain(compiled.RULES, compiled.INDEX)
+    folder = rules_folder(outside)
+    stamp = _stamp(outside, folder)
+    if usable and compiled.STAMP == stamp:
+        return _from_plain(compiled.RULES, compiled.INDEX)
+    rules = read_rules(outside, folder)
+    from doctor.engine.search import build_index
+
+    index = build_index(rules, read_table(outside, folder, "concepts"))
+    if folder == _CHECKOUT_RULES:
+        _write_compiled(outside, stamp, rules, index)
+    return Knowledge(rules, index)
+
+
+def read_rules(outside: Outside, folder: str) -> tuple[Rule, ...]:
+    """Every rule file below `folder`, in the order of their ids. Raises RuleError on the first bad one."""
+    rules = []
+    for subject in outside.list_folder(folder):
+        if subject == "tables" or not outside.stat(os.path.join(folder, subject)).is_dir:
+            continue
+        for name in outside.list_folder(os.path.join(folder, subject)):
+            if name.endswith(".toml"):
+                path = os.path.join(folder, subject, name)
+                rules.append(rule_from_toml(f"{subject}/{name[:-5]}", _toml(outside, path)))
+    return tuple(rules)
+
+
+def read_table(outside: Outside, folder: str, name: str) -> dict[str, Any]:
+    """A table of facts from rules/tables. Raises RuleError."""
+    return _toml(outside, os.path.join(folder, "tables", f"{name}.toml"))
+
+
+def compiled_text(stamp: str, rules: tuple[Rule, ...], index: dict[str, Any]) -> str:
+    """The source of the compiled module."""
+    plain = [_plain(rule) for rule in rules]
+    return (
+        '"""Written from rules/*.toml by doctor.engine.load. Do not edit."""\n\n'
+        f"FORMAT = {FORMAT}\nSTAMP = {stamp!r}\nRULES = {plain!r}\nINDEX = {index!r}\n"
+    )
+
+
+def _toml(outside: Outside, path: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:  # pragma: no cover
+        import tomli as tomllib
+    from doctor.outside import OutsideError
+
+    try:
+        data: dict[str, Any] = tomllib.loads(outside.read_text(path))
+        return data
+    except OutsideError as error:
+        raise RuleError(str(error)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"{path}: not valid TOML: {error}") from None
+
+
+def _stamp(outside: Outside, folder: str) -> str:
+    """A text that changes whenever a rule file does: names, sizes and times."""
+    parts = []
+    for subject in outside.list_folder(folder):
+        where = os.path.join(folder, subject)
+        if outside.stat(where).is_dir:
+            for name in outside.list_folder(where):
+                info = outside.stat(os.path.join(where, name))
+                parts.append(f"{subject}/{name}:{info.size}:{info.modified}")
+    import zlib
+
+    text = "\n".join(parts).encode()
+    return f"{len(parts)}-{zlib.crc32(text):08x}-{zlib.adler32(text):08x}"
+
+
+def _compiled() -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(f"doctor.{_MODULE}")
+    except Exception:
+        return None  # not there yet, or half written by an interrupted run: it is made again
+
+
+def _write_compiled(outside: Outside, stamp: str, rules: tuple[Rule, ...], index: dict[str, Any]) -> None:
+    from doctor.outside import OutsideError
+
+    try:
+        outside.write_text(os.path.join(_PACKAGE, f"{_MODULE}.py"), compiled_text(stamp, rules, index))
+    except OutsideError:
+        return  # a checkout that cannot be written to only starts slower
+
+
+def _plain(value: Any) -> Any:
+    """NamedTuples as plain tuples, so that the compiled module is one literal."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return value
+
+
+def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
+    from doctor.engine.rules import Example, Remedy, Symptom, Text, When
+
+    made = []
+    for row in rules:
+        (rule_id, cause, severity, priority, title, why, decide, phrases, explains, references, *rest) = row
+        symptoms, when, remedies, examples = rest
+        made.append(
+            Rule(
+                rule_id, cause, severity, priority, Text(*title), Text(*why), Text(*decide), phrases, explains, references,
+                tuple(Symptom(*item) for item in symptoms),
+                tuple(When(*item) for item in when),
+                tuple(Remedy(Text(*item[0]), *item[1:]) for item in remedies),
+                tuple(Example(*item) for item in examples),
+            )
+        )  # fmt: skip
+    return Knowledge(tuple(made), index)

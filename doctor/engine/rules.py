@@ -1,0 +1,246 @@
+"""Rules as data: what a rule file holds, and the checks a file must pass before its rule is used."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+SEVERITIES = ("error", "warning", "note")
+PRICES = ("none", "speed", "quality", "context", "restart", "download", "money", "work")
+PLACES = ("any", "log", "command", "config")
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used; the message names the file and what is wrong."""
+
+
+class Text(NamedTuple):
+    """The same words in English and Chinese."""
+
+    en: str
+    zh: str
+
+    def get(self, lang: str) -> str:
+        """The words in `lang`."""
+        return self.zh if lang == "zh" else self.en
+
+
+class Symptom(NamedTuple):
+    """A line that gives the fault away: a regular expression, matched without regard to case within one line.
+
+    `also`: every one of these must match some line of the same paste. `unless`: none of them may.
+    `condition` must not be false. `place` is the kind of text it may stand in. `likely`: the line alone proves nothing.
+    `literals`: a line can only match when it contains one of them (lower case).
+    """
+
+    pattern: str
+    literals: tuple[str, ...]
+    also: tuple[str, ...]
+    unless: tuple[str, ...]
+    condition: str
+    place: str
+    builds: str
+    likely: bool
+
+
+class When(NamedTuple):
+    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause."""
+
+    expr: str
+    likely: bool
+
+
+class Remedy(NamedTuple):
+    """What to do. It is offered when `condition` is not false and every number in it can be computed."""
+
+    text: Text
+    command: str
+    price: str
+    condition: str
+
+
+class Example(NamedTuple):
+    """An input that must (or must not) make the rule fire: pasted text, facts as {path: value}, or both."""
+
+    text: str
+    facts: dict[str, Any]
+    match: bool
+
+
+class Rule(NamedTuple):
+    """One cause of trouble: how it shows, when it is true, why, and what to do.
+
+    `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
+    50 is usual, 20 is a consequence or a generic text.
+    """
+
+    id: str
+    cause: str
+    severity: str
+    priority: int
+    title: Text
+    why: Text
+    decide: Text
+    phrases: tuple[str, ...]
+    explains: tuple[str, ...]
+    references: tuple[str, ...]
+    symptoms: tuple[Symptom, ...]
+    when: tuple[When, ...]
+    remedies: tuple[Remedy, ...]
+    examples: tuple[Example, ...]
+
+
+def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
+    """The rule of a parsed rule file. Raises RuleError with every fault of shape that would make it unusable."""
+    reader = _Reader(rule_id, data)
+    rule = Rule(
+        id=rule_id,
+        cause=reader.text("cause"),
+        severity=reader.choice("severity", SEVERITIES),
+        priority=reader.integer("priority", 50),
+        title=reader.words("title"),
+        why=reader.words("why"),
+        decide=reader.words("decide", required=False),
+        phrases=reader.texts("phrases"),
+        explains=reader.texts("explains"),
+        references=reader.texts("references"),
+        symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
+        when=tuple(
+            When(item.text("expr"), item.flag("likely")) for item in reader.tables("when") if item.only("expr", "likely")
+        ),
+        remedies=tuple(_remedy(item) for item in reader.tables("remedy")),
+        examples=tuple(
+            Example(item.text("text", ""), item.table("facts"), item.flag("match", True))
+            for item in reader.tables("example")
+            if item.only("text", "facts", "match")
+        ),
+    )
+    if data.get("id", rule_id) != rule_id:
+        raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")
+    reader.only(
+        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
+        "symptom", "when", "remedy", "example",
+    )  # fmt: skip
+    if not rule.remedies:
+        raise RuleError(f"{rule_id}: no [[remedy]]: a finding without a way out helps nobody")
+    if not (rule.symptoms or rule.when or rule.phrases):
+        raise RuleError(f"{rule_id}: no [[symptom]], [[when]] or phrases: it could never fire")
+    return rule
+
+
+def _symptom(item: _Reader) -> Symptom:
+    from doctor.engine.literals import literals_of
+
+    item.only("pattern", "also", "unless", "if", "place", "builds", "likely")
+    pattern = item.text("pattern")
+    for each in (pattern, *item.texts("also"), *item.texts("unless")):
+        _check_pattern(item.where, each)
+    return Symptom(
+        pattern=pattern,
+        literals=literals_of(pattern),
+        also=item.texts("also"),
+        unless=item.texts("unless"),
+        condition=item.text("if", ""),
+        place=item.choice("place", PLACES, "any"),
+        builds=item.text("builds", ""),
+        likely=item.flag("likely"),
+    )
+
+
+def _check_pattern(where: str, pattern: str) -> None:
+    import re
+
+    from doctor.engine.literals import literals_of, risky
+
+    try:
+        re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise RuleError(f"{where}: pattern {pattern!r}: {error}") from None
+    if not literals_of(pattern):
+        raise RuleError(f"{where}: pattern {pattern!r} has no piece of plain text of 3 or more letters that must occur")
+    trouble = risky(pattern)
+    if trouble:
+        raise RuleError(f"{where}: pattern {pattern!r}: {trouble}")
+
+
+def _remedy(item: _Reader) -> Remedy:
+    item.only("en", "zh", "command", "price", "if")
+    return Remedy(
+        text=Text(item.text("en"), item.text("zh")),
+        command=item.text("command", ""),
+        price=item.choice("price", PRICES, "none"),
+        condition=item.text("if", ""),
+    )
+
+
+class _Reader:
+    """Reads typed values out of a TOML table and says in one line what is wrong with it."""
+
+    def __init__(self, where: str, data: dict[str, Any]) -> None:
+        self.where = where
+        self.data = data
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if not isinstance(value, str) or (default is None and not value.strip()):
+            raise RuleError(f"{self.where}: {key} must be text")
+        return value.strip("\n")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.data.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+            raise RuleError(f"{self.where}: {key} must be a list of texts")
+        return tuple(value)
+
+    def words(self, key: str, *, required: bool = True) -> Text:
+        value = self.data.get(key)
+        if value is None and not required:
+            return Text("", "")
+        if not isinstance(value, dict) or set(value) != {"en", "zh"}:
+            raise RuleError(f"{self.where}: {key}.en and {key}.zh must both be there")
+        return Text(_Reader(f"{self.where}: {key}", value).text("en"), _Reader(f"{self.where}: {key}", value).text("zh"))
+
+    def choice(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if value not in allowed:
+            raise RuleError(f"{self.where}: {key} = {value!r} is not one of {', '.join(allowed)}")
+        return str(value)
+
+    def integer(self, key: str, default: int) -> int:
+        value = self.data.get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 100:
+            raise RuleError(f"{self.where}: {key} must be a whole number from 0 to 100")
+        return value
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise RuleError(f"{self.where}: {key} must be true or false")
+        return value
+
+    def table(self, key: str) -> dict[str, Any]:
+        value = self.data.get(key, {})
+        if not isinstance(value, dict):
+            raise RuleError(f"{self.where}: {key} must be a table")
+        return value
+
+    def tables(self, key: str) -> list[_Reader]:
+        value = self.data.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise RuleError(f"{self.where}: write [[{key}]]")
+        return [_Reader(f"{self.where}: {key} {number}", item) for number, item in enumerate(value, 1)]
+
+    def only(self, *keys: str) -> bool:
+        unknown = sorted(set(self.data) - set(keys))
+        if unknown:
+            raise RuleError(f"{self.where}: unknown key {unknown[0]!r}; known are {', '.join(keys)}")
+        return True
+
+
+def in_builds(span: str, number: int | None) -> bool:
+    """Whether a build lies in a span such as "b4000..b6324", "..b6324", "b7407.."; an unknown build lies in all."""
+    if not span or number is None:
+        return True
+    low, _, high = span.partition("..")
+    first = int(low.lstrip("b")) if low.strip() else 0
+    last = int(high.lstrip("b")) if high.strip() else 1 << 30
+    return first <= number <= last

@@ -1,0 +1,145 @@
+"""Ranks rules by words: what a user types, in English or Chinese, with typos and fragments, against what rules say.
+
+The measure is BM25 over words, pieces of words (three letters) and pairs of Chinese characters, taken twice: over everything
+a rule says, and over its best single phrase. A table of concepts makes "显存", "VRAM" and "GPU memory" the same word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doctor.engine.rules import Rule
+
+_WORD = re.compile(r"[a-z0-9_]+(?:[.'+-][a-z0-9_]+)*|[\u3400-\u9fff]+")
+_STOP = frozenset(
+    "a an the is are was were be been it its this that these those i my me we you your he she they of to in on at for from with "
+    "by as and or but if so then than do does did done have has had can could will would should may might not no yes when while "
+    "what why how who which there here just only very much any some all one get gets got getting am im after before into out up "
+    "using use used says say said please help since now even though".split()
+)
+_FILLER = frozenset("的 了 吗 呢 啊 是 在 我 你 他 她 它 就 都 也 和 与 或 但 不 没 有 这 那".split())
+_K1 = 1.2
+_B = 0.4
+
+
+def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, Any]:
+    """The index of a set of rules: plain data, made once and stored with the compiled rules."""
+    table = {str(name): [str(word).lower() for word in words] for name, words in concepts.items()}
+    documents = []
+    for rule in rules:
+        broad: dict[str, float] = {}
+        for text, weight in _texts(rule):
+            for term in terms_of(text, table):
+                broad[term] = broad.get(term, 0.0) + weight
+        documents.append((rule.id, {term: round(value, 2) for term, value in broad.items()}))
+    frequency: dict[str, int] = {}
+    for _, terms in documents:
+        for term in terms:
+            frequency[term] = frequency.get(term, 0) + 1
+    postings: dict[str, list[Any]] = {}
+    lengths = []
+    for number, (_, terms) in enumerate(documents):
+        lengths.append(round(sum(terms.values()), 1))
+        for term, value in terms.items():
+            postings.setdefault(term, []).append((number, value))
+    phrases = [
+        (number, sorted(set(terms_of(phrase, table))))
+        for number, rule in enumerate(rules)
+        for phrase in (*rule.phrases, rule.title.en, rule.title.zh)
+    ]
+    return {
+        "concepts": table,
+        "ids": [rule_id for rule_id, _ in documents],
+        "lengths": lengths,
+        "postings": postings,
+        "phrases": phrases,
+    }
+
+
+def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
+    """(rule id, score) of the rules that fit the words, best first. Scores compare within one query only."""
+    terms = list(dict.fromkeys(terms_of(query[:2000], index["concepts"])))
+    if not terms or not index["ids"]:
+        return []
+    postings, lengths = index["postings"], index["lengths"]
+    count = len(lengths)
+    average = sum(lengths) / count or 1.0
+    weights = {}
+    scores = [0.0] * count
+    for term in terms:
+        found = postings.get(term, ())
+        weight = math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5)) * _kind_weight(term)
+        weights[term] = weight
+        for number, value in found:
+            scores[number] += weight * value * (_K1 + 1) / (value + _K1 * (1 - _B + _B * lengths[number] / average))
+    total = sum(weights.values()) or 1.0
+    best_phrase = [0.0] * count
+    wanted = set(terms)
+    for number, phrase in index["phrases"]:
+        shared = sum(weights[term] for term in phrase if term in wanted)
+        if shared:
+            own = sum(weights.get(term, 0.0) or _kind_weight(term) * 3.0 for term in phrase) or 1.0
+            # How much of the question the phrase covers, and how much of the phrase the question covers.
+            best_phrase[number] = max(best_phrase[number], 0.6 * shared / total + 0.4 * shared / own)
+    top = max(scores) or 1.0
+    ranked = [
+        (index["ids"][number], 0.6 * scores[number] / top + best_phrase[number]) for number in range(count) if scores[number]
+    ]
+    ranked.sort(key=lambda item: (-item[1], item[0]))
+    return ranked
+
+
+def _texts(rule: Rule) -> list[tuple[str, float]]:
+    """What a rule says, each text with how much it counts."""
+    texts = [(phrase, 1.0) for phrase in rule.phrases]
+    texts += [(rule.title.en, 1.0), (rule.title.zh, 1.0), (rule.cause.replace("-", " "), 0.8)]
+    texts += [(rule.why.en, 0.25), (rule.why.zh, 0.25)]
+    texts += [(example.text, 0.1) for example in rule.examples if example.match and len(example.text) < 2000]
+    return texts
+
+
+def terms_of(text: str, concepts: dict[str, list[str]]) -> list[str]:
+    """The terms of a text: words, `~` pieces of words, pairs of Chinese characters and `#` concepts."""
+    lowered = text.lower()
+    terms = [f"#{name}" for name, words in concepts.items() if any(_has_word(lowered, word) for word in words)]
+    for word in _WORD.findall(lowered):
+        if word[0] > "\u3000":
+            terms += [word[i : i + 2] for i in range(len(word) - 1)] if len(word) > 1 else [word]
+            continue
+        if word in _STOP:
+            continue
+        terms.append(_stem(word))
+        if len(word) > 4:
+            terms += [f"~{word[i : i + 3]}" for i in range(len(word) - 2)]
+    return [term for term in terms if term not in _FILLER]
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Whether a concept's word stands in a text: Chinese anywhere, Latin letters only as whole words."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if word[0] > "\u3000" or not (
+            (start and text[start - 1].isascii() and text[start - 1].isalnum())
+            or (end < len(text) and text[end].isascii() and text[end].isalnum())
+        ):
+            return True
+        start = text.find(word, start + 1)
+    return False
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _kind_weight(term: str) -> float:
+    """Pieces of words help with typos and must not outweigh the word itself; concepts weigh most."""
+    return {"~": 0.18, "#": 1.6}.get(term[0], 1.0)

@@ -1,0 +1,63 @@
+"""What every client's triplet looks like: base URL, API key, model ID, each with the place it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.facts.record import Fact
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that is in effect, and where it was set: a file with line, or `environment`. `name` is the variable or key."""
+
+    name: str
+    value: str
+    source: str
+    line: Fact[int]
+
+
+@dataclass(frozen=True)
+class Credential:
+    """A key that would be sent. `token` stands for the secret; the secret itself is never in a record.
+
+    `header`: authorization or x-api-key. `problems`: whitespace, newline, quotes, bearer-prefix, empty, placeholder.
+    """
+
+    name: str
+    token: str
+    header: str
+    source: str
+    line: Fact[int]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Client:
+    """One coding agent as configured here.
+
+    `wire_api`: anthropic-messages, openai-chat, openai-responses. `request_url` is the URL its first request goes to.
+    `appends_v1`: the client adds /v1 itself, so a base URL ending in /v1 is wrong. `context_window` is the window (tokens) it
+    assumes for this model. `overridden` are settings that lose against others. `problems` are files that cannot be read.
+    `proxy` is the proxy variable that would take its requests to the base URL.
+    """
+
+    id: str
+    name: str
+    installed: Fact[bool]
+    version: Fact[str]
+    wire_api: str
+    appends_v1: bool
+    base_url: Fact[Setting]
+    request_url: Fact[str]
+    credentials: Fact[tuple[Credential, ...]]
+    model: Fact[Setting]
+    small_model: Fact[Setting]
+    context_window: Fact[int]
+    context_needed: Fact[int]
+    onboarded: Fact[bool]
+    logged_in: Fact[bool]
+    proxy: Fact[Setting]
+    settings: Fact[tuple[Setting, ...]]
+    overridden: Fact[tuple[Setting, ...]]
+    problems: Fact[tuple[str, ...]]

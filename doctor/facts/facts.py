@@ -1,0 +1,39 @@
+"""Everything that is known about one set-up: the only thing the engine ever sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from doctor.facts.build import Build
+from doctor.facts.clients.record import Client
+from doctor.facts.cuda import Cuda
+from doctor.facts.gguf import Gguf
+from doctor.facts.gpu import Gpu
+from doctor.facts.launch import Launch
+from doctor.facts.log import Log
+from doctor.facts.machine import Machine
+from doctor.facts.record import Fact, Unknown
+from doctor.facts.server import Server
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One record a subject. A subject that was not looked at is Unknown with the reason."""
+
+    machine: Fact[Machine]
+    gpu: Fact[Gpu]
+    cuda: Fact[Cuda]
+    build: Fact[Build]
+    gguf: Fact[Gguf]
+    launch: Fact[Launch]
+    server: Fact[Server]
+    clients: Fact[tuple[Client, ...]]
+    log: Fact[Log]
+
+
+SUBJECTS = tuple(field.name for field in fields(Facts))
+
+
+def nothing_known(reason: str) -> Facts:
+    """Facts in which every subject is unknown for the same reason."""
+    return Facts(**{name: Unknown(reason) for name in SUBJECTS})

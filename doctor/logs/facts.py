@@ -1,0 +1,205 @@
+"""Numbers out of a log: devices, layers, buffers, contexts, timings, in the wordings of all builds since 2024."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from doctor.facts.log import Buffer, Log, LogDevice, Timing
+
+if TYPE_CHECKING:
+    from doctor.logs.lines import Line
+
+MIB = 1 << 20
+MOST = 2_000
+_N = r"(\d+)"
+_F = r"([\d.]+)"
+# One row a fact that is a single number: (field, the plain text a line must contain, pattern). The first line that has it counts.
+_FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
+    (field, literal, re.compile(pattern))
+    for field, literal, pattern in (
+        ("build_number", "build", rf"(?:\bbuild[:=]?\s+|\(build\s+|build_info[\"=:\s]+b){_N}"),
+        ("build_number", "version:", rf"\bversion:\s+{_N} \("),
+        ("n_ctx_train", "n_ctx_train", rf"n_ctx_train\s*=\s*{_N}"),
+        ("n_ctx_train", "n_ctx_train", rf"n_ctx_train \({_N}\)"),
+        ("n_ctx", "n_ctx ", rf"\bn_ctx\s+=\s*{_N}"),
+        ("n_ctx_slot", "n_ctx_slot", rf"n_ctx_slot\s*=\s*{_N}"),
+        ("n_ctx_slot", "n_ctx_seq", rf"n_ctx_(?:seq|per_seq)\s*[=(]+\s*{_N}"),
+        ("slots", "n_slots", rf"n_slots\s*=\s*{_N}"),
+        ("slots", "n_parallel", rf"n_parallel\s*=\s*{_N}"),
+        ("n_ubatch", "n_ubatch", rf"n_ubatch\s*=\s*{_N}"),
+        ("graph_splits", "splits", rf"splits\s*=\s*{_N}"),
+        ("threads", "n_threads", rf"n_threads\s*=\s*{_N}"),
+        ("threads_total", "n_threads", rf"n_threads_batch = \d+\) / {_N}"),
+        ("request_tokens", "available context size", rf"request \(?{_N} tokens\)? exceeds the available context size"),
+        ("request_limit", "available context size", rf"available context size \({_N} tokens\)"),
+        ("request_tokens", "n_prompt_tokens", rf"n_prompt_tokens\"?\s*[:=]\s*{_N}"),
+        ("request_limit", "n_prompt_tokens", rf"\"n_ctx\"\s*:\s*{_N}"),
+        ("draft_acceptance", "acceptance", rf"acceptance(?: rate)?\s*=\s*{_F}"),
+        ("draft_acceptance", "acceptance", rf"accept(?:ance)? rate[: ]+{_F}"),
+    )
+)
+_FLASH = re.compile(r"flash_attn\s*=\s*(\w+)")
+_OFFLOADED = re.compile(rf"offloaded {_N}/{_N} layers")
+_BUFFER = re.compile(rf"\b([A-Za-z][\w:\[\]]*)\s+(model |KV |RS |compute |output |)buffer size\s*=\s*{_F} MiB")
+_KV_TOTAL = re.compile(rf"(?:KV self size\s*=|llama_kv_cache\w*: size =)\s*{_F} MiB")
+_ALLOC = (
+    re.compile(rf"allocating {_F} MiB on device {_N}: \w+ failed"),
+    re.compile(rf"failed to allocate (\w+) buffer of size {_N}"),
+    re.compile(rf"failed to allocate buffer of size {_N}"),
+    re.compile(rf"unable to allocate (\w+) buffer"),
+)
+_DEVICE = re.compile(rf"Device {_N}: (.+?), compute capability {_F}(?:.*VRAM: {_N} MiB)?")
+_USING = re.compile(rf"using device (\w+) \((.+?)\)(?: \([^)]*\))? - {_N} MiB free")
+_LISTED = re.compile(rf"^\s*(?:.*- )?(\w+)\s*: (.+?) \({_N} MiB, {_N} MiB free\)")
+_TIMING = re.compile(rf"(prompt eval|eval) time\s*=\s*{_F} ms /\s*{_N} (?:tokens|runs)\s*\(.*?{_F} tokens per second")
+_READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
+
+
+class LogReader:
+    """Takes lines one by one and keeps what they say. A fact no line speaks of is absent; long lists keep their first entries."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.single: dict[str, Any] = {}
+        self.buffers: list[Buffer] = []
+        self.devices: dict[str, LogDevice] = {}
+        self.timings: list[Timing] = []
+        self.prompt: tuple[int, float] | None = None
+        self.loaded = False
+
+    def take(self, line: Line) -> None:
+        """Read one line."""
+        self.count += 1
+        text = line.text
+        for field, literal, pattern in _FIRST:
+            if literal in text and field not in self.single:
+                found = pattern.search(text)
+                if found and len(found[1]) < 16:
+                    self.single[field] = float(found[1]) if field == "draft_acceptance" else int(found[1])
+        if "flash_attn" in text and "flash_attn" not in self.single:
+            found = _FLASH.search(text)
+            if found:
+                self.single["flash_attn"] = found[1]
+        if "buffer" in text or "size" in text:
+            self._sizes(line)
+        if "layers" in text:
+            found = _OFFLOADED.search(text)
+            if found:
+                self.single["layers_offloaded"], self.single["layers_total"] = int(found[1]), int(found[2])
+        if "MiB free" in text or "compute capability" in text:
+            self._device(text)
+        if "eval time" in text:
+            self._timing(line)
+        if not self.loaded and any(word in text for word in _READY):
+            self.loaded = True
+
+    def _sizes(self, line: Line) -> None:
+        text = line.text
+        if "buffer size" in text and len(self.buffers) < MOST:
+            found = _BUFFER.search(text)
+            if found and _small(found[3]):
+                kind = found[2].strip().lower() or "model"
+                self.buffers.append(Buffer(found[1], kind, int(float(found[3]) * MIB), line.number))
+        found = _KV_TOTAL.search(text)
+        if found and _small(found[1]):
+            self.single["kv_bytes"] = self.single.get("kv_bytes", 0) + int(float(found[1]) * MIB)
+        if "alloc" in text and "alloc_failed_bytes" not in self.single:
+            self._failed(text)
+
+    def _failed(self, text: str) -> None:
+        cuda = _ALLOC[0].search(text)
+        if cuda and _small(cuda[1]):
+            self.single["alloc_failed_bytes"] = int(float(cuda[1]) * MIB)
+            self.single["alloc_failed_device"] = f"CUDA{cuda[2]}"
+            return
+        named = _ALLOC[1].search(text)
+        if named and len(named[2]) < 19:
+            self.single["alloc_failed_bytes"], self.single["alloc_failed_device"] = int(named[2]), named[1]
+            return
+        plain = _ALLOC[2].search(text)
+        if plain and len(plain[1]) < 19:
+            self.single["alloc_failed_bytes"] = int(plain[1])
+            self.single["alloc_failed_device"] = "CPU" if "cpu" in text.lower() else None
+
+    def _device(self, text: str) -> None:
+        found = _DEVICE.search(text)
+        if found:
+            memory = int(found[4]) * MIB if found[4] else None
+            self._add(LogDevice(f"CUDA{found[1]}", found[2], found[3], memory, None))
+            return
+        found = _USING.search(text)
+        if found:
+            self._add(LogDevice(found[1], found[2], None, None, int(found[3]) * MIB))
+            return
+        found = _LISTED.search(text)
+        if found and found[1] != "CPU":
+            self._add(LogDevice(found[1], found[2], None, int(found[3]) * MIB, int(found[4]) * MIB))
+
+    def _add(self, device: LogDevice) -> None:
+        before = self.devices.get(device.name)
+        if before is not None:
+            device = LogDevice(
+                device.name,
+                before.description or device.description,
+                before.compute_capability or device.compute_capability,
+                before.memory_total_bytes or device.memory_total_bytes,
+                before.memory_free_bytes or device.memory_free_bytes,
+            )
+        if len(self.devices) < 64 or before is not None:
+            self.devices[device.name] = device
+
+    def _timing(self, line: Line) -> None:
+        found = _TIMING.search(line.text)
+        if not found or not _small(found[4]):
+            return
+        tokens, speed = int(found[3][:12]), float(found[4])
+        if found[1] == "prompt eval":
+            self.prompt = (tokens, speed)
+        elif len(self.timings) < MOST:
+            prompt = self.prompt or (None, None)
+            self.timings.append(Timing(prompt[0], prompt[1], tokens, speed, line.number))
+            self.prompt = None
+
+    def result(self) -> Log:
+        """The facts of all lines taken."""
+        single = self.single
+        model = [buffer for buffer in self.buffers if buffer.kind == "model"]
+        host = [buffer for buffer in model if buffer.device.startswith(("CPU", "CUDA_Host", "Host", "Vulkan_Host", "BLAS"))]
+        kv = sum(buffer.bytes for buffer in self.buffers if buffer.kind == "kv")
+        decode = tuple(item.decoded_per_second for item in self.timings if (item.decoded_tokens or 0) >= 8)
+        prompt = tuple(item.prompt_per_second for item in self.timings if (item.prompt_tokens or 0) >= 8)
+        return Log(
+            lines=self.count,
+            build_number=single.get("build_number") if single.get("build_number", 0) > 1 else None,
+            devices=tuple(self.devices.values()) or None,
+            layers_offloaded=single.get("layers_offloaded"),
+            layers_total=single.get("layers_total"),
+            buffers=tuple(self.buffers) or None,
+            gpu_model_bytes=sum(b.bytes for b in model) - sum(b.bytes for b in host) if model else None,
+            host_model_bytes=sum(b.bytes for b in host) if model else None,
+            kv_bytes=single.get("kv_bytes") or kv or None,
+            n_ctx=single.get("n_ctx"),
+            n_ctx_train=single.get("n_ctx_train"),
+            n_ctx_slot=single.get("n_ctx_slot"),
+            slots=single.get("slots"),
+            n_ubatch=single.get("n_ubatch"),
+            flash_attn=single.get("flash_attn"),
+            graph_splits=single.get("graph_splits"),
+            threads=single.get("threads"),
+            threads_total=single.get("threads_total"),
+            alloc_failed_bytes=single.get("alloc_failed_bytes"),
+            alloc_failed_device=single.get("alloc_failed_device"),
+            request_tokens=single.get("request_tokens"),
+            request_limit=single.get("request_limit"),
+            draft_acceptance=single.get("draft_acceptance"),
+            timings=tuple(self.timings) or None,
+            decode_speeds=tuple(speed for speed in decode if isinstance(speed, float)) or None,
+            prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
+            loaded=self.loaded or None,
+        )
+
+
+def _small(number: str) -> bool:
+    """Whether a captured number is one: pasted text may hold "1.2.3" or a thousand digits."""
+    return len(number) < 16 and number.count(".") <= 1 and number != "."

@@ -1,0 +1,437 @@
+"""The one door to the world: commands, files, HTTP, NVML, processes, environment, clock.
+
+Nothing else in the package runs a program, opens a file, reads a variable or makes a request (a test proves it), so
+replacing one object replaces the world. Every call is bounded in time and size and fails with `OutsideError` alone.
+Heavy modules are imported inside the method that needs them: start-up pays for none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import ModuleType
+
+READ_LIMIT = 16 << 20
+OUTPUT_LIMIT = 1 << 20
+BODY_LIMIT = 4 << 20
+
+
+class OutsideError(Exception):
+    """Something outside could not be had.
+
+    `kind`: missing, denied, timeout, too-large, refused, unreachable, tls, redirect, not-http, invalid, failed.
+    The message is one line for a user.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Completed(NamedTuple):
+    """A command that ended: exit status (negative: the signal) and what it printed, cut at the output limit."""
+
+    status: int
+    stdout: str
+    stderr: str
+    truncated: bool
+
+
+class FileInfo(NamedTuple):
+    """A file or folder: size in bytes, seconds since the epoch of its last change."""
+
+    size: int
+    modified: float
+    is_file: bool
+    is_dir: bool
+
+
+class HttpReply(NamedTuple):
+    """An answer: status, headers with lower-case names, body cut at the limit, milliseconds until it was read."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    truncated: bool
+    milliseconds: float
+
+
+class Outside:
+    """The real world. Tests give functions a subclass or a look-alike with the same methods."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None, platform: str = sys.platform) -> None:
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.platform = platform
+
+    # --- clock and identity -------------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never goes back."""
+        return time.monotonic()
+
+    def home(self) -> str:
+        """The user's home folder."""
+        return self.environ.get("HOME") or self.environ.get("USERPROFILE") or os.path.expanduser("~")
+
+    def folder(self) -> str:
+        """The current folder."""
+        try:
+            return os.getcwd()
+        except OSError:
+            return "."
+
+    def identity(self) -> tuple[str, ...]:
+        """Names that identify this user and machine and must never be printed: user and host name."""
+        import socket
+
+        names = {self.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")}
+        names.add(socket.gethostname())
+        return tuple(sorted(name for name in names if name))
+
+    # --- commands -----------------------------------------------------------------------------------------------
+
+    def which(self, program: str) -> str | None:
+        """The full path of a program on PATH."""
+        import shutil
+
+        return shutil.which(program, path=self.environ.get("PATH"))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        limit: int = OUTPUT_LIMIT,
+        environ: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """Run a program (an argument list, never a shell) with no standard input and return what it printed.
+
+        Raises OutsideError: missing, denied, timeout (the program and its children are ended), invalid.
+        """
+        import signal
+        import subprocess
+        import tempfile
+
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                process = subprocess.Popen(
+                    list(argv),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    env=dict(self.environ if environ is None else environ),
+                    start_new_session=os.name == "posix",
+                )
+            except FileNotFoundError:
+                raise OutsideError("missing", f"{argv[0]}: no such program") from None
+            except PermissionError:
+                raise OutsideError("denied", f"{argv[0]}: not allowed to run it") from None
+            except (OSError, ValueError) as error:
+                raise OutsideError("invalid", f"{argv[0]}: cannot be run ({error})") from None
+            deadline = time.monotonic() + timeout
+            try:
+                while process.poll() is None:
+                    written = os.fstat(out.fileno()).st_size + os.fstat(err.fileno()).st_size
+                    if time.monotonic() > deadline:
+                        raise OutsideError("timeout", f"{argv[0]}: no end after {timeout:g} s")
+                    if written > 16 * limit:
+                        raise OutsideError("too-large", f"{argv[0]}: prints without end")
+                    try:
+                        process.wait(0.02)
+                    except subprocess.TimeoutExpired:
+                        continue
+            finally:
+                if process.poll() is None:
+                    if os.name == "posix":
+                        os.killpg(process.pid, signal.SIGKILL)
+                    else:
+                        process.kill()
+                    process.wait()
+            texts = []
+            truncated = False
+            for stream in (out, err):
+                stream.seek(0)
+                data = stream.read(limit + 1)
+                truncated = truncated or len(data) > limit
+                texts.append(data[:limit].decode("utf-8", "replace"))
+        return Completed(process.returncode, texts[0], texts[1], truncated)
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        """A regular file's content. Raises OutsideError: missing, denied, too-large, invalid."""
+        with self.open(path) as stream:
+            data = _guard_read(stream, limit + 1, path)
+        if len(data) > limit:
+            raise OutsideError("too-large", f"{path}: larger than {limit} bytes")
+        return data
+
+    def read_text(self, path: str, limit: int = READ_LIMIT) -> str:
+        """A file as text; UTF-8 with or without BOM, UTF-16 with BOM; bytes that fit neither become U+FFFD."""
+        data = self.read_bytes(path, limit)
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return data.decode("utf-16", "replace")
+        return data.decode("utf-8-sig", "replace")
+
+    def open(self, path: str) -> IO[bytes]:
+        """Open a regular file for reading. Raises OutsideError; never blocks on a pipe or device."""
+        try:
+            stream = open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")  # noqa: SIM115
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        import stat
+
+        try:
+            mode = os.fstat(stream.fileno()).st_mode
+        except OSError as error:
+            stream.close()
+            raise _file_error(path, error) from None
+        if not stat.S_ISREG(mode):
+            stream.close()
+            raise OutsideError("invalid", f"{path}: not a regular file")
+        return stream
+
+    def stat(self, path: str) -> FileInfo:
+        """Size and kind of a file or folder. Raises OutsideError: missing, denied, invalid."""
+        import stat
+
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        return FileInfo(found.st_size, found.st_mtime, stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder that can be seen."""
+        try:
+            self.stat(path)
+        except OutsideError:
+            return False
+        return True
+
+    def list_folder(self, path: str, limit: int = 10_000) -> list[str]:
+        """Names in a folder, sorted, at most `limit`. Raises OutsideError: missing, denied, invalid."""
+        names = []
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    if len(names) >= limit:
+                        break
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        return sorted(names)
+
+    def real_path(self, path: str) -> str:
+        """The path with `~` and links resolved."""
+        if path == "~" or path.startswith(("~/", "~\\")):
+            path = self.home() + path[1:]
+        return os.path.realpath(path)
+
+    def disk_usage(self, path: str) -> tuple[int, int]:
+        """Total and free bytes of the file system that holds `path`. Raises OutsideError."""
+        import shutil
+
+        try:
+            usage = shutil.disk_usage(path)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        return usage.total, usage.free
+
+    def write_text(self, path: str, text: str) -> None:
+        """Write a whole file or nothing: a new file beside it takes its place. Raises OutsideError."""
+        import tempfile
+
+        folder = os.path.dirname(os.path.abspath(path))
+        name = ""
+        try:
+            handle, name = tempfile.mkstemp(dir=folder, prefix=".doctor-")
+            with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            os.replace(name, path)
+        except (OSError, ValueError) as error:
+            if name and os.path.exists(name):
+                os.unlink(name)
+            raise _file_error(path, error) from None
+
+    def stdin(self) -> IO[bytes]:
+        """Standard input as bytes."""
+        return sys.stdin.buffer
+
+    # --- network ------------------------------------------------------------------------------------------------
+
+    def http(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout: float = 3.0,
+        limit: int = BODY_LIMIT,
+    ) -> HttpReply:
+        """One request, straight to the address: no proxy, no redirect, at most `limit` bytes of body read.
+
+        `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid, failed.
+        """
+        import httpx
+
+        started = time.monotonic()
+        try:
+            with (
+                # Building a TLS context costs 0.1 s of CPU: only https pays for it.
+                httpx.Client(
+                    trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:")
+                ) as client,
+                client.stream(method, url, headers={"Accept-Encoding": "identity", **(headers or {})}, content=body) as reply,
+            ):
+                data = bytearray()
+                # Raw bytes: a compressed body that was not asked for is not unpacked, so it cannot grow.
+                for chunk in reply.iter_raw(65536):
+                    data += chunk[: limit + 1 - len(data)]
+                    if len(data) > limit:
+                        break
+                    if time.monotonic() - started > timeout:
+                        raise OutsideError("timeout", f"{url}: the answer did not end within {timeout:g} s")
+                took = (time.monotonic() - started) * 1000
+                names = {name.lower(): value for name, value in reply.headers.items()}
+                return HttpReply(reply.status_code, names, bytes(data[:limit]), len(data) > limit, took)
+        except OutsideError:
+            raise
+        except Exception as error:
+            raise _http_error(url, error, timeout) from None
+
+    def port_open(self, host: str, port: int, timeout: float = 1.0) -> bool:
+        """Whether something accepts a TCP connection there."""
+        import socket
+
+        try:
+            with socket.create_connection((host, port), timeout):
+                return True
+        except (OSError, ValueError, OverflowError):
+            return False
+
+    def resolve(self, host: str) -> tuple[str, ...]:
+        """The addresses of a host name, in the order the system would try them; empty when it has none."""
+        import socket
+
+        try:
+            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            return ()
+        return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+    # --- modules that look at the machine -----------------------------------------------------------------------
+
+    def nvml(self) -> ModuleType:
+        """The NVML binding (`pynvml`), not initialised. Raises OutsideError when it cannot be imported."""
+        try:
+            import pynvml
+        except ImportError as error:
+            raise OutsideError("missing", f"the package nvidia-ml-py is not usable ({error})") from None
+        return pynvml  # type: ignore[no-any-return]
+
+    def psutil(self) -> ModuleType:
+        """psutil. Raises OutsideError when it cannot be imported."""
+        try:
+            import psutil
+        except ImportError as error:
+            raise OutsideError("missing", f"the package psutil is not usable ({error})") from None
+        return psutil
+
+    def uname(self) -> tuple[str, str, str]:
+        """System name, kernel release and machine architecture."""
+        import platform
+
+        found = platform.uname()
+        return found.system, found.release, found.machine
+
+    def os_version(self) -> str:
+        """The operating system's name and version in words, "" when it does not tell."""
+        import platform
+
+        if self.platform == "darwin":
+            return f"macOS {platform.mac_ver()[0]}"
+        if self.platform == "win32":
+            return f"Windows {platform.release()} {platform.version()}"
+        return ""
+
+    def memlock_limit(self) -> int | None:
+        """The limit on locked memory in bytes, None when there is none. Raises OutsideError where the OS has no such limit."""
+        try:
+            import resource
+        except ImportError:
+            raise OutsideError("missing", "this system has no limit on locked memory") from None
+        soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+        return None if soft == resource.RLIM_INFINITY else soft
+
+    def load_average(self) -> float:
+        """Runnable tasks, averaged over a minute. Raises OutsideError where the OS does not say."""
+        try:
+            return os.getloadavg()[0]
+        except (OSError, AttributeError):
+            raise OutsideError("missing", "this system has no load average") from None
+
+    def chunks(self, stream: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+        """The rest of a stream in pieces. A pipe gives what is there at once. Raises OutsideError."""
+        while True:
+            try:
+                # read1 returns as soon as a pipe has something; a plain file fills the whole piece.
+                data = stream.read1(size) if hasattr(stream, "read1") else stream.read(size)
+            except (OSError, ValueError) as error:
+                raise _file_error("standard input", error) from None
+            if not data:
+                return
+            yield data
+
+
+def _guard_read(stream: IO[bytes], size: int, path: str) -> bytes:
+    try:
+        return stream.read(size)
+    except (OSError, ValueError) as error:
+        raise _file_error(path, error) from None
+
+
+def _file_error(path: str, error: Exception) -> OutsideError:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return OutsideError("missing", f"{path}: no such file")
+    if isinstance(error, PermissionError):
+        return OutsideError("denied", f"{path}: no permission")
+    if isinstance(error, IsADirectoryError):
+        return OutsideError("invalid", f"{path}: is a folder")
+    if isinstance(error, OSError) and error.strerror:
+        return OutsideError("failed", f"{path}: {error.strerror}")
+    return OutsideError("invalid", f"{path}: not usable as a path ({error})")
+
+
+def _http_error(url: str, error: Exception, timeout: float) -> OutsideError:
+    import ssl
+
+    import httpx
+
+    causes: list[Any] = [error]
+    while causes[-1] is not None and len(causes) < 8:
+        causes.append(causes[-1].__cause__ or causes[-1].__context__)
+    words = " ".join(str(cause) for cause in causes if cause is not None)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes) or "SSL" in words:
+        return OutsideError("tls", f"{url}: {error}")
+    if isinstance(error, httpx.TimeoutException):
+        return OutsideError("timeout", f"{url}: no answer within {timeout:g} s")
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes) or "refused" in words:
+        return OutsideError("refused", f"{url}: connection refused")
+    if isinstance(error, httpx.ConnectError):
+        return OutsideError("unreachable", f"{url}: {error}")
+    if isinstance(error, (httpx.RemoteProtocolError, httpx.DecodingError)):
+        return OutsideError("not-http", f"{url}: the answer is not valid HTTP ({error})")
+    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError, TypeError)):
+        return OutsideError("invalid", f"{url}: {error}")
+    return OutsideError("failed", f"{url}: {error or type(error).__name__}")

@@ -1,0 +1,41 @@
+"""A report as JSON: the format other programs read. `schema_version` changes when a reader would have to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from doctor import __version__
+
+if TYPE_CHECKING:
+    from doctor.engine.finding import Finding, Report
+
+SCHEMA_VERSION = 1
+
+
+def render(report: Report) -> str:
+    """The report as JSON text, one object, ending in a newline."""
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "llama-doctor", "version": __version__, "command": report.command},
+        "findings": [_finding(finding) for finding in report.findings],
+        "not_checked": [{"check": item.check, "reason": item.reason} for item in report.not_checked],
+        "facts": report.facts,
+    }
+    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False, default=str) + "\n"
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "cause": finding.cause,
+        "severity": finding.severity,
+        "status": finding.status,
+        "title": finding.title,
+        "why": finding.why,
+        "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
+        "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
+        "decide": finding.decide,
+        "explains": [_finding(item) for item in finding.explains],
+        "references": list(finding.references),
+    }

@@ -1,0 +1,138 @@
+"""A report for people: what to do first, what it rests on, the rest. The only place that knows colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.report.words import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doctor.engine.finding import Advice, Finding, Report
+
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold cyan",
+    "title": "bold",
+    "head": "dim",
+    "command": "green",
+    "ok": "green",
+    "quiet": "dim",
+    "": "",
+}
+_MARKS = {"error": "✗", "warning": "!", "note": "·", "ok": "✓", "unknown": "–"}
+_PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown": "-"}
+
+
+class Row(NamedTuple):
+    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped."""
+
+    pieces: tuple[tuple[str, str], ...]
+    indent: int = 0
+    copy: bool = False
+
+
+class Subject(NamedTuple):
+    """One line on a subject that was looked at: how it stands (ok, note, warning, error, unknown) and in short what it is."""
+
+    name: str
+    state: str
+    summary: str
+
+
+def rows(report: Report, subjects: tuple[Subject, ...], *, lang: str, verbose: bool, unicode: bool) -> Iterator[Row]:
+    """The lines of a report."""
+    marks = _MARKS if unicode else _PLAIN_MARKS
+    for note in report.notes:
+        yield Row((("", note),))
+    if report.notes:
+        yield Row(())
+    for finding in report.findings:
+        yield from _finding(finding, marks, lang, verbose)
+        yield Row(())
+    if not report.findings and report.found_nothing:
+        yield Row((("ok", f"{marks['ok']} "), ("", report.found_nothing)))
+        yield Row(())
+    if subjects:
+        yield Row((("head", say("looked_at", lang)),))
+        for subject in subjects:
+            style = "quiet" if subject.state == "unknown" else subject.state
+            yield Row(((style, f"{marks[subject.state]} {subject.name:<9}"), ("", f" {subject.summary}")), 2)
+    shown = {subject.name for subject in subjects}
+    missing = [item for item in report.not_checked if item.check not in shown]
+    if missing and verbose:
+        yield Row((("head", say("not_checked", lang)),))
+        for item in missing:
+            yield Row((("quiet", f"{item.check}: {item.reason}"),), 2)
+    elif missing and subjects:
+        yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
+
+
+def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) -> Iterator[Row]:
+    label = f"{marks[finding.severity]} {say(finding.severity, lang)}: "
+    yield Row(
+        (
+            (finding.severity, label),
+            ("title", finding.title),
+            ("quiet", f"  ({say(finding.status, lang)} · {finding.rule})"),
+        )
+    )
+    for number, advice in enumerate(finding.remedies):
+        yield Row((("head", say("do_first" if number == 0 else "or", lang)),), 2)
+        yield from _advice(advice, lang)
+    if finding.evidence:
+        yield Row((("head", say("evidence", lang)),), 2)
+        for item in finding.evidence:
+            where = f"{item.source}:{item.line}: " if item.line is not None else ""
+            yield Row((("quiet", where), ("", item.text)), 4)
+    if finding.why:
+        yield Row((("head", say("why", lang)),), 2)
+        yield Row((("", finding.why),), 4)
+    if finding.decide:
+        yield Row((("head", say("to_decide", lang)),), 2)
+        yield Row((("", finding.decide),), 4)
+    if finding.explains:
+        yield Row((("head", say("follows", lang)),), 2)
+        for child in finding.explains:
+            yield Row((("", child.title), ("quiet", f"  ({child.rule})")), 4)
+            for item in child.evidence[: 3 if verbose else 1]:
+                yield Row((("quiet", f"{item.source}:{item.line}: {item.text}" if item.line else item.text),), 6)
+    if verbose and finding.references:
+        yield Row((("head", say("more", lang)),), 2)
+        for link in finding.references:
+            yield Row((("quiet", link),), 4, copy=True)
+
+
+def _advice(advice: Advice, lang: str) -> Iterator[Row]:
+    price = say(f"price_{advice.price}", lang)
+    cost = (("quiet", f"  [{say('costs', lang)}: {price}]"),) if price else ()
+    yield Row((("", advice.text), *cost), 4)
+    for line in advice.command.splitlines():
+        yield Row((("command", line),), 6, copy=True)
+
+
+def plain(lines: Iterator[Row]) -> str:
+    """The lines for a pipe or a file: no colour, nothing wrapped."""
+    out = []
+    for row in lines:
+        text = "".join(piece for _, piece in row.pieces)
+        pad = " " * row.indent
+        out.append("\n".join(pad + part if part else "" for part in text.split("\n")))
+    return "\n".join(out).rstrip("\n") + "\n"
+
+
+def print_rich(lines: Iterator[Row]) -> None:
+    """The lines on a terminal: coloured, wrapped to its width (commands are not, so that they can be copied)."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    for row in lines:
+        text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces))
+        if row.copy:
+            console.print(Text(" " * row.indent) + text, soft_wrap=True)
+        else:
+            console.print(Padding(text, (0, 0, 0, row.indent)))

@@ -1,0 +1,86 @@
+"""The program's own words in English and Chinese; what rules say stands in the rules."""
+
+from __future__ import annotations
+
+WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "error": "error",
+        "warning": "warning",
+        "note": "note",
+        "seen": "seen",
+        "likely": "likely",
+        "do_first": "Do this first",
+        "or": "Or",
+        "costs": "costs",
+        "evidence": "Evidence",
+        "why": "Why",
+        "follows": "What follows from it",
+        "to_decide": "To be sure",
+        "more": "More",
+        "looked_at": "Looked at",
+        "not_checked": "Not checked",
+        "line": "line",
+        "undecided": "{count} finer checks could not be decided; -v lists them",
+        "nothing_check": "Nothing wrong found in what could be looked at.",
+        "nothing_log": "Nothing wrong found in this text.",
+        "nothing_explain": "No known cause fits these words.",
+        "empty_log": "The text is empty.",
+        "several": "It could be one of these. What tells them apart stands under each.",
+        "price_none": "",
+        "price_speed": "some speed",
+        "price_quality": "some quality",
+        "price_context": "context length",
+        "price_restart": "a restart",
+        "price_download": "a download",
+        "price_money": "money",
+        "price_work": "some work",
+    },
+    "zh": {
+        "error": "错误",
+        "warning": "警告",
+        "note": "提示",
+        "seen": "已确认",
+        "likely": "很可能",
+        "do_first": "先做这个",
+        "or": "或者",
+        "costs": "代价",
+        "evidence": "依据",
+        "why": "原因",
+        "follows": "由此引起",
+        "to_decide": "如何确认",
+        "more": "更多",
+        "looked_at": "已检查",
+        "not_checked": "未检查",
+        "line": "行",
+        "undecided": "另有 {count} 项细节无法判断，-v 可列出",
+        "nothing_check": "在能检查到的范围内没有发现问题。",
+        "nothing_log": "这段文字里没有发现问题。",
+        "nothing_explain": "没有已知原因符合这些描述。",
+        "empty_log": "输入是空的。",
+        "several": "可能是下面几种之一，每条下面写了如何区分。",
+        "price_none": "",
+        "price_speed": "损失一些速度",
+        "price_quality": "损失一些质量",
+        "price_context": "上下文变短",
+        "price_restart": "需要重启",
+        "price_download": "需要下载",
+        "price_money": "需要花钱",
+        "price_work": "需要一些工作",
+    },
+}
+
+
+def say(key: str, lang: str) -> str:
+    """The program's words for `key`."""
+    return WORDS["zh" if lang == "zh" else "en"][key]
+
+
+def language(option: str | None, environ: dict[str, str]) -> str:
+    """The language to speak: the option, else what the locale says, else English."""
+    if option:
+        return option
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG", "LANGUAGE"):
+        value = environ.get(name, "")
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"

@@ -1,0 +1,156 @@
+"""Model files for tests: real tiny models that llama.cpp loads and answers with, and files that are not one.
+
+`tiny_llama` takes about 0.1 s with the import of the gguf package. Its weights are random with a fixed seed: it answers
+with letters and spaces that mean nothing, at thousands of tokens a second, and ends by itself after some dozens of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+END_TOKEN = 2
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+"""A template that takes messages in any order and prints nothing but their text."""
+
+STRICT_TEMPLATE = (
+    "{% for message in messages %}{% if message.role == 'system' and not loop.first %}"
+    "{{ raise_exception('System message must be at the beginning.') }}{% endif %}"
+    "<|{{ message.role }}|>{{ message.content }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+"""The refusal of the Qwen3.5 templates: a system message after the first place stops the request."""
+
+TOOL_TEMPLATE = (
+    "{% if tools %}<|tools|>{% for tool in tools %}{{ tool | tojson }}{% endfor %}</s>{% endif %}"
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
+    "{% if message.tool_calls %}{% for call in message.tool_calls %}{{ call.function | tojson }}{% endfor %}{% endif %}"
+    "</s>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+"""A template that prints tools and tool calls, so that requests with tools pass."""
+
+
+def tiny_llama(
+    path: str | Path,
+    *,
+    vocab: int = 320,
+    ctx_train: int = 4096,
+    chat_template: str | None = CHAT_TEMPLATE,
+    arch: str = "llama",
+    layers: int = 2,
+    embedding: int = 64,
+    heads: int = 4,
+    heads_kv: int = 2,
+    name: str = "tiny",
+    seed: int = 1,
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3 or another with the same tensors) at f16.
+
+    `vocab` tokens (at least 259): three control tokens, 256 bytes, then pieces of text; an SPM tokenizer. `extra` adds
+    metadata (key -> str, int, float, bool or list) and may overwrite what is written here.
+    """
+    import gguf
+    import numpy as np
+
+    path = Path(path)
+    rng = np.random.default_rng(seed)
+    writer = gguf.GGUFWriter(path, arch)
+    feed_forward = embedding * 2
+    head = embedding // heads
+    values: dict[str, Any] = {
+        "general.name": name,
+        "general.file_type": int(gguf.LlamaFileType.MOSTLY_F16),
+        f"{arch}.context_length": ctx_train,
+        f"{arch}.embedding_length": embedding,
+        f"{arch}.block_count": layers,
+        f"{arch}.feed_forward_length": feed_forward,
+        f"{arch}.attention.head_count": heads,
+        f"{arch}.attention.head_count_kv": heads_kv,
+        f"{arch}.attention.layer_norm_rms_epsilon": 1e-5,
+        f"{arch}.rope.dimension_count": head,
+        f"{arch}.vocab_size": vocab,
+    }
+    if chat_template is not None:
+        values["tokenizer.chat_template"] = chat_template
+    values.update(extra or {})
+    for key, value in values.items():
+        _add(writer, key, value)
+    _tokenizer(writer, vocab)
+
+    def weights(tensor: str, *shape: int) -> None:
+        writer.add_tensor(tensor, (rng.standard_normal(shape) * 0.2).astype(np.float16))
+
+    def ones(tensor: str, size: int) -> None:
+        writer.add_tensor(tensor, np.ones(size, dtype=np.float32))
+
+    weights("token_embd.weight", vocab, embedding)
+    # Only letters, the space and the end of the text have a score: a chat parser never meets "<" or half a character.
+    scores = np.zeros((vocab, embedding), dtype=np.float16)
+    spoken = [END_TOKEN, *(3 + code for code in b" abcdefghijklmnopqrstuvwxyz")]
+    scores[spoken] = rng.standard_normal((len(spoken), embedding)) * 2
+    writer.add_tensor("output.weight", scores)
+    ones("output_norm.weight", embedding)
+    for layer in range(layers):
+        block = f"blk.{layer}"
+        ones(f"{block}.attn_norm.weight", embedding)
+        ones(f"{block}.ffn_norm.weight", embedding)
+        weights(f"{block}.attn_q.weight", heads * head, embedding)
+        weights(f"{block}.attn_k.weight", heads_kv * head, embedding)
+        weights(f"{block}.attn_v.weight", heads_kv * head, embedding)
+        weights(f"{block}.attn_output.weight", embedding, heads * head)
+        weights(f"{block}.ffn_gate.weight", feed_forward, embedding)
+        weights(f"{block}.ffn_up.weight", feed_forward, embedding)
+        weights(f"{block}.ffn_down.weight", embedding, feed_forward)
+        if arch == "qwen2":
+            ones(f"{block}.attn_q.bias", heads * head)
+            ones(f"{block}.attn_k.bias", heads_kv * head)
+            ones(f"{block}.attn_v.bias", heads_kv * head)
+        if arch == "qwen3":
+            ones(f"{block}.attn_q_norm.weight", head)
+            ones(f"{block}.attn_k_norm.weight", head)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _add(writer: Any, key: str, value: Any) -> None:
+    if isinstance(value, bool):
+        writer.add_bool(key, value)
+    elif isinstance(value, str):
+        writer.add_string(key, value)
+    elif isinstance(value, int):
+        writer.add_uint32(key, value)
+    elif isinstance(value, float):
+        writer.add_float32(key, value)
+    else:
+        writer.add_array(key, value)
+
+
+def _tokenizer(writer: Any, vocab: int) -> None:
+    """An SPM vocabulary: <unk> <s> </s>, the 256 bytes, printable ASCII, then words nothing contains."""
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    kinds = [2, 3, 3] + [6] * 256
+    pieces = ["\u2581"] + [chr(code) for code in range(33, 127)]
+    pieces += [f"piece{number}" for number in range(max(0, vocab - len(tokens) - len(pieces)))]
+    tokens = (tokens + pieces)[:vocab]
+    kinds = (kinds + [1] * len(pieces))[:vocab]
+    writer.add_tokenizer_model("llama")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([-float(index) for index in range(vocab)])
+    writer.add_token_types(kinds)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(END_TOKEN)
+    writer.add_unk_token_id(0)
+    writer.add_add_bos_token(True)
