@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
+
+T = TypeVar("T")
 
 READ_LIMIT = 16 << 20
 OUTPUT_LIMIT = 1 << 20
@@ -79,7 +81,9 @@ class Outside:
         return time.monotonic()
 
     def home(self) -> str:
-        """The user's home folder."""
+        """The user's home folder. On Windows HOME is a shell's affair: programs there go by USERPROFILE."""
+        if self.platform == "win32" and self.environ.get("USERPROFILE"):
+            return self.environ["USERPROFILE"]
         return self.environ.get("HOME") or self.environ.get("USERPROFILE") or os.path.expanduser("~")
 
     def folder(self) -> str:
@@ -283,6 +287,14 @@ class Outside:
 
         `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid, failed.
         """
+        import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
+
+        late = OutsideError("timeout", f"{url}: no whole answer within {timeout:g} s")
+        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit))
+
+    def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float, limit: int
+    ) -> HttpReply:
         import httpx
 
         started = time.monotonic()
@@ -292,7 +304,7 @@ class Outside:
                 httpx.Client(
                     trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:")
                 ) as client,
-                client.stream(method, url, headers={"Accept-Encoding": "identity", **(headers or {})}, content=body) as reply,
+                client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
             ):
                 data = bytearray()
                 # Raw bytes: a compressed body that was not asked for is not unpacked, so it cannot grow.
@@ -314,19 +326,26 @@ class Outside:
         """Whether something accepts a TCP connection there."""
         import socket
 
+        def connect() -> bool:
+            try:
+                with socket.create_connection((host, port), timeout):
+                    return True
+            except (OSError, ValueError, OverflowError):
+                return False
+
         try:
-            with socket.create_connection((host, port), timeout):
-                return True
-        except (OSError, ValueError, OverflowError):
+            return _within(timeout, OutsideError("timeout", f"{host}: no connection within {timeout:g} s"), connect)
+        except OutsideError:
             return False
 
-    def resolve(self, host: str) -> tuple[str, ...]:
+    def resolve(self, host: str, timeout: float = 2.0) -> tuple[str, ...]:
         """The addresses of a host name, in the order the system would try them; empty when it has none."""
         import socket
 
         try:
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
+            late = OutsideError("timeout", f"{host}: no address within {timeout:g} s")
+            found = _within(timeout, late, lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError, OutsideError):
             return ()
         return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -374,6 +393,15 @@ class Outside:
         soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
         return None if soft == resource.RLIM_INFINITY else soft
 
+    def processor_feature(self, number: int) -> bool:
+        """Windows' answer to IsProcessorFeaturePresent(number). Raises OutsideError on other systems."""
+        import ctypes
+
+        windll: Any = vars(ctypes).get("windll")
+        if windll is None:
+            raise OutsideError("missing", "only Windows answers this")
+        return bool(windll.kernel32.IsProcessorFeaturePresent(number))
+
     def load_average(self) -> float:
         """Runnable tasks, averaged over a minute. Raises OutsideError where the OS does not say."""
         try:
@@ -411,6 +439,32 @@ def _file_error(path: str, error: Exception) -> OutsideError:
     if isinstance(error, OSError) and error.strerror:
         return OutsideError("failed", f"{path}: {error.strerror}")
     return OutsideError("invalid", f"{path}: not usable as a path ({error})")
+
+
+def _within(seconds: float, late: OutsideError, function: Callable[[], T]) -> T:
+    """What `function` returns or raises, or `late` when that takes longer.
+
+    Name look-ups and headers that drip in byte by byte know no limit of their own; the thread that waits for them is left behind.
+    """
+    import threading
+
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(seconds + 0.1)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise late
+    return results[0]
 
 
 def _http_error(url: str, error: Exception, timeout: float) -> OutsideError:

@@ -32,6 +32,7 @@ _SHAPES = (
     r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
 )
 _SECRETS = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
+_SPOKEN = re.compile(rf"(?P<head>\b(?:api|access|secret) ?key(?: provided| is| was)?\s{{0,2}}[:=]\s{{0,2}}[\"'`]?)(?P<value>{_VALUE})", re.IGNORECASE)
 _ASSIGNED = r"[\"'`]?\s{0,4}(?:=>|:=|[=:])\s{0,4}[\[\"'`]{0,3}(?:(?:Bearer|Basic|Token)\s+)?"
 _NAMED = re.compile(
     rf"(?P<head>(?<![\w-])(?:(?:{_STRONG})|(?P<weak>{_WEAK})){_ASSIGNED})(?P<value>{_VALUE})", re.IGNORECASE
@@ -88,7 +89,7 @@ class Redactor:
                 if len(spelling) >= 4 and spelling in text:
                     text = text.replace(spelling, self._vault.put(secret))
         text = _SECRETS.sub(lambda found: self._vault.put(found.group(0)), text)
-        for pattern in (_QUERY, _BEARER, _OPTION, _NAMED):
+        for pattern in (_QUERY, _BEARER, _OPTION, _NAMED, _SPOKEN):
             text = pattern.sub(self._keep_head, text)
         text = _USERINFO.sub(lambda found: f"{found['head']}{self._vault.put(found['value'])}@", text)
         text = _MAIL.sub("<mail>", text)

@@ -130,10 +130,10 @@ class Evaluator:
         for operand in node.values:
             result = truth(self._value(operand, local))
             if isinstance(result, Unknown):
-                unknown = unknown or result
+                unknown = result if unknown is None else unknown
             elif result is decides:
                 return decides
-        return unknown or (not decides)
+        return (not decides) if unknown is None else unknown
 
     def _compare(self, node: ast.Compare, local: dict[str, tuple[str, Any]]) -> bool | Unknown:
         left = self._value(node.left, local)
@@ -178,7 +178,7 @@ class Evaluator:
                     break
             result = wanted if isinstance(wanted, Unknown) else self._value(node.elt, inner) if wanted else None
             if isinstance(result, Unknown):
-                unknown = unknown or result
+                unknown = result if unknown is None else unknown
             elif wanted is True and result is not None:
                 if name == "any" and result:
                     return True

@@ -11,6 +11,7 @@ else:  # pragma: no cover - 3.10 has it under its old name
     import sre_parse as _sre
 
 MINIMUM = 3
+_WIDE = ("CATEGORY_WORD", "CATEGORY_NOT_SPACE", "CATEGORY_NOT_DIGIT", "CATEGORY_NOT_WORD")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
@@ -27,33 +28,60 @@ def literals_of(pattern: str) -> tuple[str, ...]:
 
 
 def risky(pattern: str) -> str:
-    """Why a pattern could take more than linear time on hostile text, or "" when it could not."""
+    """Why a pattern could take far more than linear time on hostile text, or "" when it could not.
+
+    Repeats of narrow things (spaces, digits) are fine; repeats of nearly anything (`.`, `\\w`, `[^x]`) multiply.
+    """
     tree: Any = _sre.parse(pattern)
     if len(tree) and str(tree[0][0]) in _REPEATS and tree[0][1][1] > 20:
         return "begins with a long repeat: every place in a line would be tried"
-    return _nested(tree, inside=False)
+    trouble, wide, endless = _repeats(tree, inside=False)
+    if trouble:
+        return trouble
+    if endless > 1:
+        return "more than one open repeat of nearly anything (use .{0,80})"
+    return "more than three repeats of nearly anything" if wide > 3 else ""
 
 
-def _nested(tree: Any, *, inside: bool) -> str:
-    unbounded = 0
+def _repeats(tree: Any, *, inside: bool) -> tuple[str, int, int]:
+    """(what is wrong, wide repeats, those of them without an end) of a parsed pattern, the worst branch counting."""
+    wide = endless = 0
     for op, argument in tree:
         name = str(op)
+        branches: list[Any] = []
         if name in _REPEATS:
             low, high, body = argument
             many = high > 20 and low != high
             if many and inside:
-                return "a repeat inside a repeat"
-            unbounded += many
-            trouble = _nested(body, inside=inside or high > 1)
+                return "a repeat inside a repeat", 0, 0
+            if many and _is_wide(body):
+                wide += 1
+                endless += high > 1000
+            inside_body = _repeats(body, inside=inside or (many and high > 1))
+            branches = [inside_body]
         elif name == "SUBPATTERN":
-            trouble = _nested(argument[3], inside=inside)
+            branches = [_repeats(argument[3], inside=inside)]
         elif name == "BRANCH":
-            trouble = next((text for text in (_nested(branch, inside=inside) for branch in argument[1]) if text), "")
-        else:
-            trouble = ""
-        if trouble:
-            return trouble
-    return "more than three open repeats in a row" if unbounded > 3 else ""
+            branches = [_repeats(branch, inside=inside) for branch in argument[1]]
+        for trouble, _, _ in branches:
+            if trouble:
+                return trouble, 0, 0
+        wide += max((found[1] for found in branches), default=0)
+        endless += max((found[2] for found in branches), default=0)
+    return "", wide, endless
+
+
+def _is_wide(body: Any) -> bool:
+    """Whether a repeated part matches nearly any character."""
+    if len(body) != 1:
+        return True
+    op, argument = body[0]
+    name = str(op)
+    if name in ("ANY", "NOT_LITERAL"):
+        return True
+    if name == "IN":
+        return any(str(kind) == "NEGATE" or str(value) in _WIDE for kind, value in argument)
+    return False
 
 
 def _strength(literals: set[str]) -> int:

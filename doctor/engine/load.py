@@ -68,8 +68,20 @@ def read_rules(outside: Outside, folder: str) -> tuple[Rule, ...]:
 
 
 def read_table(outside: Outside, folder: str, name: str) -> dict[str, Any]:
-    """A table of facts from rules/tables. Raises RuleError."""
+    """A table of facts from rules/tables: NAME.toml, or NAME itself when it ends in .json. Raises RuleError."""
+    if name.endswith(".json"):
+        return _json(outside, os.path.join(folder, "tables", name))
     return _toml(outside, os.path.join(folder, "tables", f"{name}.toml"))
+
+
+def read_table_text(outside: Outside, folder: str, name: str) -> str:
+    """A table that is searched as text, one row a line. Raises RuleError."""
+    from doctor.outside import OutsideError
+
+    try:
+        return outside.read_text(os.path.join(folder, "tables", name))
+    except OutsideError as error:
+        raise RuleError(str(error)) from None
 
 
 def compiled_text(stamp: str, rules: tuple[Rule, ...], index: dict[str, Any]) -> str:
@@ -95,6 +107,20 @@ def _toml(outside: Outside, path: str) -> dict[str, Any]:
         raise RuleError(str(error)) from None
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{path}: not valid TOML: {error}") from None
+
+
+def _json(outside: Outside, path: str) -> dict[str, Any]:
+    import json
+
+    from doctor.outside import OutsideError
+
+    try:
+        found: dict[str, Any] = json.loads(outside.read_text(path))
+    except OutsideError as error:
+        raise RuleError(str(error)) from None
+    except ValueError as error:
+        raise RuleError(f"{path}: not valid JSON: {error}") from None
+    return found
 
 
 def _stamp(outside: Outside, folder: str) -> str:

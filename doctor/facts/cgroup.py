@@ -38,7 +38,7 @@ _MEMORY = {
 class Limits(NamedTuple):
     """The tightest limits on the way from the own group to the root; None where there is none.
 
-    `memory_used` belongs to the group that sets the limit, less the file cache the kernel can drop, as `docker stats` counts.
+    `memory_used` belongs to the group that sets the limit, less file cache that can be dropped (as `docker stats`).
     """
 
     memory_limit: Fact[int]

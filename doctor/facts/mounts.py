@@ -15,7 +15,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """One mount. `device` is "8:1", `root` the folder of the file system that shows at `point`, `options` are all options."""
+    """One mount: `device` is "8:1", `root` the folder of the file system that shows at `point`."""
 
     device: str
     root: str

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from doctor.facts.record import Fact
     from doctor.outside import Outside
 
-_COMMAND_SECONDS = 3.0
+_COMMAND_SECONDS = 2.0
 _CPUS = "/sys/devices/system/cpu"
 
 FEATURES = (
-    "pni", "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx_vnni",
-    "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16", "avx512_fp16",
+    "pni", "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx_vnni", "avx512f",
+    "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16", "avx512_fp16",
     "amx_tile", "amx_int8", "amx_bf16", "amx_fp16",
     "asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme",
 )  # fmt: skip
-"""Flags that ggml's CPU kernels ask for, by their names in /proc/cpuinfo (Linux 6.12: x86 cpufeatures.h, arm64 cpuinfo.c)."""
+"""Flags ggml's CPU kernels ask for, as /proc/cpuinfo names them (Linux 6.12: x86 cpufeatures.h, arm64 cpuinfo.c)."""
 
 _MAC_NAMES = {
     "AVX1.0": "avx", "SSE3": "pni", "FEAT_AdvSIMD": "asimd", "FEAT_FP16": "asimdhp", "FEAT_DotProd": "asimddp",
@@ -142,7 +142,7 @@ def _macos(outside: Outside) -> Processor:
         return int(values[name]) if values.get(name, "").isdigit() else None
 
     words = f"{values.get('machdep.cpu.features', '')} {values.get('machdep.cpu.leaf7_features', '')}".split()
-    words += [name.rpartition(".")[2] for name, value in values.items() if name.startswith("hw.optional.") and value == "1"]
+    words += [name.rpartition(".")[2] for name in values if name.startswith("hw.optional.") and values[name] == "1"]
     named = [_MAC_NAMES.get(word, word.lower().replace(".", "_")) for word in words]
     return Processor(
         name=values.get("machdep.cpu.brand_string"),

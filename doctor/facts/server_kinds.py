@@ -35,7 +35,9 @@ SIGNS = (
     Sign("litellm", "x-litellm-version", r".", "", "docs.litellm.ai/docs/proxy/response_headers"),
     Sign("litellm", "body", r'"type":\s*"auth_error"|no api key passed in', "", "LiteLLM proxy, answer without a key"),
     Sign("llama-swap", "owned_by", r"^llama-swap$", "/v1/models", "mostlygeek/llama-swap listModelsHandler"),
-    Sign("lm-studio", "body", r"unexpected endpoint or method", "", "lmstudio-bug-tracker issues 618, 2085: status 200"),
+    Sign(
+        "lm-studio", "body", r"unexpected endpoint or method", "", "lmstudio-bug-tracker issues 618, 2085: status 200"
+    ),
     Sign("llama.cpp", "server", r"^llama\.cpp", "", "tools/server set_default_headers, since 2024"),
     Sign("llama.cpp", "owned_by", r"^llamacpp$", "/v1/models", "b11434 answer"),
     Sign("llama.cpp", "body", r'"default_generation_settings"|"role":\s*"router"', "/props", "b11434 answer"),
@@ -48,7 +50,13 @@ SIGNS = (
     Sign("ollama", "body", r'^\s*\{\s*"version"\s*:\s*"[^"]+"\s*\}\s*$', "/api/version", "ollama docs/api.md"),
     Sign("gateway", "x-oneapi-request-id", r".", "", "one-api, new-api"),
     Sign("gateway", "x-new-api-version", r".", "", "new-api"),
-    Sign("gateway", "server", r"^(?:nginx|openresty|caddy|envoy|traefik|cloudflare|apache|kong|haproxy)", "", "reverse proxies"),
+    Sign(
+        "gateway",
+        "server",
+        r"^(?:nginx|openresty|caddy|envoy|traefik|cloudflare|apache|kong|haproxy)",
+        "",
+        "reverse proxies",
+    ),
 )
 
 
@@ -95,4 +103,7 @@ def parse_json(text: str) -> Any:
 
 def looks_like_html(reply: Reply) -> bool:
     """Whether the answer is a web page."""
-    return "html" in reply.headers.get("content-type", "").lower() or reply.text.lstrip()[:9].lower() in ("<!doctype", "<html>")
+    return "html" in reply.headers.get("content-type", "").lower() or reply.text.lstrip()[:9].lower() in (
+        "<!doctype",
+        "<html>",
+    )

@@ -111,7 +111,7 @@ def spares(no_proxy: str, host: str, port: int) -> bool:
     for entry in no_proxy.lower().replace(",", " ").split():
         name, _, number = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
         name = name.strip("[]").removeprefix("*").lstrip(".")
-        if entry == "*" or (name == host or (name and host.endswith("." + name))) and number in ("", str(port)):
+        if entry == "*" or ((name == host or (name and host.endswith("." + name))) and number in ("", str(port))):
             return True
         if "/" in entry and _in_range(host, entry):
             return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doctor.facts.mounts import Mount
     from doctor.outside import Outside
 
-_COMMAND_SECONDS = 5.0
+_COMMAND_SECONDS = 2.0
 
 _KINDS = {
     "network": (
@@ -30,7 +30,7 @@ _KINDS = {
         "9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "fuse.vmhgfs-fuse", "fuse.grpcfuse", "fuse.osxfs", "fakeowner",
     ),
 }  # fmt: skip
-"""File systems whose name alone says where the bytes are (fs names of Linux 6.12 and of the FUSE programs' mount entries)."""
+"""File systems whose name alone says where the bytes are (names of Linux 6.12 and of FUSE programs)."""
 
 _VIRTUAL_DISK = re.compile(r"(?:vd|xvd)[a-z]+")
 
@@ -104,7 +104,7 @@ def _is_windows_drive(mount: Mount) -> bool:
 
 def _disk_kind(outside: Outside, mount: Mount, wsl: bool) -> Fact[str]:
     """ssd or hdd, from `queue/rotational` of the disk below the mount."""
-    if mount.filesystem in ("overlay", "zfs", "fuseblk") and not mount.source.startswith("/dev/"):
+    if mount.filesystem in ("overlay", "aufs", "zfs"):
         return Unknown(f"{mount.filesystem}: the disk below it does not show")
     # btrfs has a device number of its own: the name of the source leads to the disk.
     links = [f"/sys/dev/block/{mount.device}"]
@@ -128,12 +128,12 @@ def _disk_kind(outside: Outside, mount: Mount, wsl: bool) -> Fact[str]:
 
 
 def _partition(outside: Outside, place: str) -> Any:
-    """psutil's partition with the longest mount point above `place`; None when there is none."""
-    folded = place.casefold()
+    """psutil's partition with the deepest mount point above `place`; None when there is none."""
+    inside = place.casefold().replace("\\", "/").rstrip("/") + "/"
     found = [
         entry
         for entry in outside.psutil().disk_partitions(all=True)
-        if folded == entry.mountpoint.casefold() or folded.startswith(entry.mountpoint.casefold().rstrip("/\\") + place[:0])
+        if inside.startswith(entry.mountpoint.casefold().replace("\\", "/").rstrip("/") + "/")
     ]
     return max(found, key=lambda entry: len(entry.mountpoint), default=None)
 

@@ -83,7 +83,9 @@ class Cursor:
         """The next string; None when it is longer than `limit` and was stepped over. Bad UTF-8 becomes U+FFFD."""
         length = self.u64()
         if length > self.size - self.offset:
-            raise HeaderError(f"a text of {length} bytes is announced at byte {self.offset - 8}, beyond the end of the file")
+            raise HeaderError(
+                f"a text of {length} bytes is announced at byte {self.offset - 8}, beyond the end of the file"
+            )
         if length > limit:
             self.skip(length)
             return None
@@ -95,17 +97,19 @@ class Cursor:
         if self._strings > MAX_STRINGS:
             raise HeaderError(f"more than {MAX_STRINGS} strings are announced at byte {self.offset}")
         length_at = self._u64.unpack_from
+        steps = iter(range(count))
         left = count
         while left:
             self._need(8)
             buffer, index = self._buffer, self._index
             try:
                 # Nothing but additions in here: a step past the buffer shows up as an error of the next unpack.
-                for left in range(left, 0, -1):
+                for step in steps:
+                    left = count - step
                     index += length_at(buffer, index)[0] + 8
                 left = 0
             except (struct.error, OverflowError):
-                pass
+                steps = iter(range(count - left, count))
             self._go(index)
 
     def _need(self, count: int) -> None:

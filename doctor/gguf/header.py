@@ -117,7 +117,9 @@ def _walk(cursor: Cursor, draft: _Draft) -> None:
         version = int.from_bytes(version.to_bytes(4, "little"), "big")
     draft.version = version
     if version == 1:
-        raise HeaderError("GGUF version 1 (August 2023) is no longer supported by llama.cpp, the model must be converted again")
+        raise HeaderError(
+            "GGUF version 1 (August 2023) is no longer supported by llama.cpp, the model must be converted again"
+        )
     if not 2 <= version <= NEWEST_VERSION:
         raise HeaderError(f"GGUF version {version} is not known, versions 2 and {NEWEST_VERSION} are")
     tensors, keys = cursor.u64(), cursor.u64()

@@ -81,7 +81,7 @@ class LogReader:
             found = _FLASH.search(text)
             if found:
                 self.single["flash_attn"] = found[1]
-        if "buffer" in text or "size" in text:
+        if "buffer" in text or "size" in text or "alloc" in text:
             self._sizes(line)
         if "layers" in text:
             found = _OFFLOADED.search(text)

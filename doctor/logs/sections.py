@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.logs.lines import Line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doctor.logs.lines import Line
-
-_PROMPT = re.compile(r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>|[A-Za-z]:\\[^>]{0,200}>|[\w.-]+@[\w.-]+:[^$#]{0,200}[$#])\s+\S")
+_PROMPT = re.compile(r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>|[\w.-]+@[\w.-]+:[^$#]{0,200}[$#])\s+\S|^[A-Za-z]:\\[^>]{0,200}>\s*\S")
 _PROGRAM = re.compile(
     r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
     r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server)(?:\.exe)?[\"']?\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"
@@ -37,11 +37,12 @@ class Command(NamedTuple):
 
 def placed(lines: Iterable[Line]) -> Iterator[Line]:
     """The lines with their `place` filled in."""
-    continued = False
+    before = Line(0, "")
     for line in lines:
-        place = _place(line.text, continued)
-        continued = place == "command" and (_continues(line.text) or continued and bool(_OPTION_LINE.match(line.text)))
-        yield line._replace(place=place)
+        # A command goes on after a continuation mark, and where the next line is nothing but an option.
+        goes_on = before.place == "command" and (_continues(before.text) or bool(_OPTION_LINE.match(line.text)))
+        before = line._replace(place="command" if goes_on else _place(line.text))
+        yield before
 
 
 class CommandReader:
@@ -80,9 +81,7 @@ def _continues(text: str) -> bool:
     return text.rstrip().endswith(("\\", "`", "^"))
 
 
-def _place(text: str, continued: bool) -> str:
-    if continued:
-        return "command"
+def _place(text: str) -> str:
     if text.startswith("#") and not text.startswith("#!"):
         return "comment"
     if _PROMPT.match(text):

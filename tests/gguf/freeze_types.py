@@ -63,7 +63,10 @@ def text() -> str:
         "",
         "",
         "TYPES: dict[int, TensorType] = {",
-        *(f'    {number}: TensorType("{name}", {block}, {size}),' for number, (name, block, size) in sorted(types.items())),
+        *(
+            f'    {number}: TensorType("{name}", {block}, {size}),'
+            for number, (name, block, size) in sorted(types.items())
+        ),
         "}",
         "",
         "REMOVED_TYPES: dict[int, str] = {",

@@ -1,0 +1,151 @@
+"""`doctor check`: look at this machine, its model, launch command, server and clients, and say what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from doctor.commands.answer import answer, redactor
+from doctor.engine.diagnose import diagnose
+from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
+from doctor.engine.load import load
+from doctor.exits import Exit, UsageError
+from doctor.facts.collect import CRASHED, Wishes, collect
+from doctor.facts.facts import SUBJECTS, Facts
+from doctor.facts.record import FactsFormatError, Unknown, from_json, to_json
+from doctor.outside import OutsideError
+from doctor.report.words import language, say
+from doctor.secrets import Vault
+
+if TYPE_CHECKING:
+    import argparse
+
+    from doctor.engine.diagnose import Diagnosis
+    from doctor.outside import Outside
+
+
+def check(options: argparse.Namespace, outside: Outside) -> Exit:
+    """Collect (or load) facts, diagnose them, answer."""
+    from doctor.report.summary import subjects_of
+
+    lang = language(options.lang, dict(outside.environ))
+    vault = Vault()
+    clean = redactor(outside, vault)
+    knowledge = load(outside)
+    if options.from_file:
+        facts = load_facts(outside, options.from_file)
+    else:
+        facts = collect(outside, vault, wishes_of(options, outside))
+    plain: dict[str, Any] = to_json(facts)
+    if options.save:
+        save_facts(outside, options.save, clean.tree(plain))
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang)
+    crashes = crashed(facts)
+    report = Report(
+        command="check",
+        findings=(*diagnosis.findings, *crashes),
+        not_checked=not_checked(facts, diagnosis),
+        facts=plain,
+        found_nothing=say("nothing_check", lang),
+    )
+    status = answer(report, options, lang, clean, subjects_of(facts, report.findings, lang))
+    return Exit.INTERNAL if crashes else status
+
+
+def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
+    """What the options ask for. Raises UsageError for what cannot be."""
+    names = tuple(name for name in SUBJECTS if name != "log")
+    wanted = set(names)
+    for option, value in (("--only", options.only), ("--skip", options.skip)):
+        listed = [name.strip() for name in (value or "").split(",") if name.strip()]
+        wrong = [name for name in listed if name not in names]
+        if wrong:
+            raise UsageError(f"{option}: no subject {wrong[0]!r}; subjects are {', '.join(names)}")
+        if listed:
+            wanted = set(listed) if option == "--only" else wanted - set(listed)
+    if options.key and not outside.environ.get(options.key):
+        raise UsageError(f"--key: the environment variable {options.key} is not set (it names a variable, not the key itself)")
+    return Wishes(
+        model=options.model,
+        launch=options.launch,
+        server=options.server,
+        binary=options.binary,
+        key_variable=options.key,
+        want_hash=options.hash,
+        subjects=tuple(name for name in names if name in wanted),
+        progress=_progress if options.hash and sys.stderr.isatty() else None,
+    )
+
+
+def load_facts(outside: Outside, path: str) -> Facts:
+    """Saved facts. Raises UsageError when the file is not what `--save` writes."""
+    import json
+
+    try:
+        data = json.loads(outside.read_text(path))
+        if isinstance(data, dict) and "facts" in data:
+            data = data["facts"]
+        facts = from_json(Facts, data)
+        assert isinstance(facts, Facts)
+        return facts
+    except OutsideError as error:
+        raise UsageError(f"--from: {error}") from None
+    except (ValueError, RecursionError) as error:
+        detail = str(error) if isinstance(error, FactsFormatError) else f"not JSON ({error})"
+        raise UsageError(f"--from: {path} does not hold facts saved with --save: {detail}") from None
+
+
+def save_facts(outside: Outside, path: str, plain: dict[str, Any]) -> None:
+    """Write redacted facts. Raises UsageError when that is not possible."""
+    import json
+
+    from doctor import __version__
+
+    data = {"schema_version": 1, "tool": {"name": "llama-doctor", "version": __version__}, "facts": plain}
+    try:
+        outside.write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+    except OutsideError as error:
+        raise UsageError(f"--save: {error}") from None
+
+
+def not_checked(facts: Facts, diagnosis: Diagnosis) -> tuple[NotChecked, ...]:
+    """Subjects that could not be looked at, then single facts that left a rule undecided."""
+    subjects = {
+        name: value.reason for name in SUBJECTS if isinstance(value := getattr(facts, name), Unknown) and name != "log"
+    }
+    whole = [NotChecked(name, reason) for name, reason in subjects.items()]
+    single = [
+        item
+        for item in diagnosis.undecided
+        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match")
+    ]
+    return (*whole, *single)
+
+
+def crashed(facts: Facts) -> tuple[Finding, ...]:
+    """A finding for every check that crashed."""
+    found = []
+    for name in SUBJECTS:
+        value = getattr(facts, name)
+        if isinstance(value, Unknown) and value.reason.startswith(CRASHED):
+            found.append(
+                Finding(
+                    rule=f"doctor/{name}-crashed",
+                    cause="doctor-fault",
+                    severity="warning",
+                    status="seen",
+                    title=f"doctor's own check of {name} crashed",
+                    why="This is a fault of doctor, not of your set-up; everything else was checked.",
+                    evidence=(Evidence(value.reason, name, None),),
+                    remedies=(Advice(f"Report it; until then leave the check out with --skip {name}", "", "none"),),
+                    explains=(),
+                    references=(),
+                )
+            )
+    return tuple(found)
+
+
+def _progress(done: int, total: int) -> None:
+    percent = 100 * done // total if total else 100
+    sys.stderr.write(f"\rsha256: {percent:3d} %" + ("\n" if done >= total else ""))
+    sys.stderr.flush()

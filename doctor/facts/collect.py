@@ -1,0 +1,186 @@
+"""Looks at everything: the collectors side by side, each with a deadline, none able to take the others down."""
+
+from __future__ import annotations
+
+import threading
+import urllib.parse
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.facts.facts import SUBJECTS, Facts
+from doctor.facts.record import Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doctor.facts.launch import Launch
+    from doctor.outside import Outside
+    from doctor.secrets import Vault
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+DEADLINES = {
+    "machine": 5.0,
+    "gpu": 8.0,
+    "cuda": 6.0,
+    "build": 20.0,
+    "gguf": 20.0,
+    "launch": 5.0,
+    "server": 8.0,
+    "clients": 4.0,
+}
+"""Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
+HASH_DEADLINE = 24 * 3600.0
+CRASHED = "the check crashed: "
+_ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
+_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+class Wishes(NamedTuple):
+    """What the user named. None: find it out."""
+
+    model: str | None = None
+    launch: str | None = None
+    server: str | None = None
+    binary: str | None = None
+    key_variable: str | None = None
+    want_hash: bool = False
+    subjects: tuple[str, ...] = tuple(name for name in SUBJECTS if name != "log")
+    progress: Callable[[int, int], None] | None = None
+
+
+def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
+    """Facts about this machine. A collector that fails or is late leaves its subject unknown with the reason."""
+    from doctor.facts import build, cuda, gguf, gpu, launch, machine, server
+    from doctor.facts.clients import collect_all
+
+    early = _side_by_side(
+        wishes,
+        {
+            "launch": lambda: launch.collect(outside, vault, text=wishes.launch, build_number=None),
+            "gpu": lambda: gpu.collect(outside),
+            "cuda": lambda: cuda.collect(outside),
+            "clients": lambda: collect_all(outside, vault),
+        },
+    )
+    started: Launch | None = known(early["launch"])
+    clients = known(early["clients"]) or ()
+    model = wishes.model or (known(started.model) if started else None)
+    url, source = server_url(wishes.server, started, clients)
+    token = _key_token(outside, vault, wishes, url, started, clients)
+    late = _side_by_side(
+        wishes,
+        {
+            "machine": lambda: machine.collect(outside, model),
+            "build": lambda: build.collect(outside, option=wishes.binary, launch=started),
+            "gguf": lambda: (
+                gguf.collect(outside, model, want_hash=wishes.want_hash, progress=wishes.progress)
+                if model
+                else Unknown("no model file is known: name it with --model FILE")
+            ),
+            "server": lambda: server.collect(outside, vault, url=url, url_source=source, key_token=token),
+        },
+    )
+    facts: dict[str, Any] = {**early, **late, "log": None}
+    facts["server"] = _asked_for(facts["server"], url, source)
+    facts["launch"] = _linted(outside, vault, wishes, facts)
+    return Facts(**facts)
+
+
+def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:
+    """(address of the server, where that address comes from)."""
+    if option:
+        return option, "option"
+    if started is not None:
+        port = known(started.port) or 8080
+        host = known(started.host) or ""
+        prefix = (known(started.api_prefix) or "").strip("/")
+        host = _ANY_HOST.get(host, host)
+        if ":" in host and not host.startswith("["):
+            host = f"[{host}]"
+        return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), "launch"
+    for client in clients:
+        base = known(client.base_url)
+        if base is not None and is_loopback(base.value):
+            return base.value, f"client {client.id}"
+    return DEFAULT_URL, "default"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this very machine."""
+    try:
+        host = urllib.parse.urlsplit(url if "://" in url else f"http://{url}").netloc.rpartition("@")[2]
+    except ValueError:
+        return False
+    return host.lower().startswith(_LOOPBACK)
+
+
+def _key_token(
+    outside: Outside, vault: Vault, wishes: Wishes, url: str, started: Launch | None, clients: tuple[Any, ...]
+) -> str | None:
+    """The key to try: the one named, else the launch command's (on this machine only), else the client's for this very address."""
+    if wishes.key_variable:
+        return vault.put(outside.environ.get(wishes.key_variable, "")) or None
+    if started is not None and is_loopback(url):
+        token = known(started.api_key_token)
+        if token:
+            return token
+    for client in clients:
+        base = known(client.base_url)
+        credentials = known(client.credentials)
+        if base is not None and credentials and _origin(base.value) == _origin(url):
+            return str(credentials[0].token)
+    return None
+
+
+def _origin(url: str) -> tuple[str, str]:
+    try:
+        parts = urllib.parse.urlsplit(url if "://" in url else f"http://{url}")
+        return parts.scheme, parts.netloc.replace("localhost", "127.0.0.1")
+    except ValueError:
+        return "", url
+
+
+def _asked_for(server: Any, url: str, source: str) -> Any:
+    """A server nobody asked about and that is not there is not a fault."""
+    state = known(getattr(server, "state", None))
+    if source == "default" and state not in ("ok", "loading", "unauthorised"):
+        return Unknown(f"no llama-server is running, and none answers at {url}: name its address with --server URL")
+    return server
+
+
+def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any]) -> Any:
+    """The launch command again, held against the build that was found meanwhile."""
+    from doctor.facts import launch
+
+    build = known(facts["build"])
+    server = known(facts["server"])
+    number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
+    if number is None or known(facts["launch"]) is None:
+        return facts["launch"]
+    again = _side_by_side(
+        wishes, {"launch": lambda: launch.collect(outside, vault, text=wishes.launch, build_number=number)}
+    )
+    return again["launch"]
+
+
+def _side_by_side(wishes: Wishes, tasks: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Run every wanted task in a thread of its own; what is not done by its deadline is unknown."""
+    results: dict[str, Any] = {}
+
+    def run(name: str, task: Callable[[], Any]) -> None:
+        try:
+            results.setdefault(name, task())
+        except Exception as error:
+            results.setdefault(name, Unknown(f"{CRASHED}{type(error).__name__}: {error}"))
+
+    threads = {}
+    for name, task in tasks.items():
+        if name not in wishes.subjects:
+            results[name] = Unknown("left out by --only or --skip")
+            continue
+        threads[name] = threading.Thread(target=run, args=(name, task), daemon=True)
+        threads[name].start()
+    for name, thread in threads.items():
+        deadline = HASH_DEADLINE if name == "gguf" and wishes.want_hash else DEADLINES[name]
+        thread.join(deadline)
+        results.setdefault(name, Unknown(f"no result within {deadline:g} s"))
+    return {name: results[name] for name in tasks}

@@ -1,0 +1,208 @@
+"""Finds the llama-server in a command line: its program, its arguments, the variables set for it, the container it runs in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.launch.words import Word, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_SURE_PROGRAM = re.compile(r"llama-server(?:-[\w.-]+)?", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_POWERSHELL_VARIABLE = re.compile(r"\$env:([A-Za-z_]\w*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
+_PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|command:|cmd:)", re.IGNORECASE)
+_PORTS = re.compile(r"(?:[^\s]*:)?(\d{1,5}):(\d{1,5})(?:/tcp)?")
+_LLAMA_IMAGE = re.compile(r"llama", re.IGNORECASE)
+_FOREIGN_MODULES = ("llama_cpp.server",)
+
+# What may stand in front of a program and start it all the same. Any other first word ("systemctl", "pkill", "cd") does not.
+_WRAPPERS = {
+    "call", "chrt", "cmd", "docker", "doas", "env", "exec", "gdb", "ionice", "lxc", "nerdctl", "nice", "nohup", "numactl",
+    "perf", "podman", "prime-run", "screen", "setsid", "start", "stdbuf", "strace", "sudo", "systemd-run", "taskset", "time",
+    "timeout", "tmux", "unbuffer", "wsl",
+}  # fmt: skip
+
+# Options of `docker run` and `podman run` that stand alone; every other one takes the next word.
+_CONTAINER_SWITCHES = {
+    "-d", "-i", "-t", "-it", "-ti", "-dit", "-itd", "-P", "--detach", "--init", "--interactive", "--privileged",
+    "--publish-all", "--read-only", "--replace", "--rm", "--tty",
+}  # fmt: skip
+
+
+class Command(NamedTuple):
+    """A command line that starts a server.
+
+    `program` is the word that names it, None where only options were given or the image brings it along. `words` are all
+    words, wrappers and variables in front included; `first` is the index of the first argument of the server itself.
+    `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name. `ports` are
+    (host, container) pairs. `foreign` names a server that is not llama-server: its options are its own.
+    """
+
+    program: str | None
+    words: tuple[Word, ...]
+    first: int
+    variables: dict[str, str]
+    image: str | None
+    ports: tuple[tuple[int, int], ...]
+    foreign: str | None
+
+    @property
+    def arguments(self) -> tuple[Word, ...]:
+        """The server's own arguments."""
+        return self.words[self.first :]
+
+
+def parse_command(text: str, line: int = 1) -> Command | None:
+    """The first command in a text that starts a server (or is a bare list of its options), None when there is none.
+
+    `line` is the number of the text's first line.
+    """
+    exported: dict[str, str] = {}
+    found: Command | None = None
+    for words in split(text, line):
+        if found is not None:
+            if not _goes_on(words):
+                break
+            found = found._replace(words=(*found.words, *words))
+        else:
+            found = _find(words)
+            if found is None:
+                exported.update(_exported(words))
+    if found is None:
+        return None
+    return found._replace(variables={**exported, **found.variables})
+
+
+def parse_argv(argv: Sequence[str]) -> Command | None:
+    """The same for the argument list of a running process."""
+    return _find([Word(text, 1, False) for text in argv])
+
+
+def _goes_on(words: list[Word]) -> bool:
+    """Whether a line of its own is more options of the command above: the mark of continuation got lost."""
+    return words[0].text.startswith("-") and words[0].text not in ("-", "--", "---")
+
+
+def _find(words: list[Word]) -> Command | None:
+    words = [_without_prefix(word) for word in words]
+    container = _container(words)
+    if container is not None:
+        return container
+    for index, word in enumerate(words if _may_start(words) else words[:1]):
+        if _is_program(words, index):
+            return _command(words, index, word.text)
+        if word.text in ("-m", "-mllama_cpp.server") and (module := _module(words, index)):
+            return _command(words, index + 1, module)._replace(foreign=module)
+    if _goes_on(words):
+        return Command(None, tuple(words), 0, {}, None, (), None)
+    return None
+
+
+def _base(path: str) -> str:
+    name = re.split(r"[/\\]", path)[-1].lower()
+    return name.removesuffix(".exe")
+
+
+def _may_start(words: list[Word]) -> bool:
+    """Whether the command's first word that is no variable is one that starts the program after it."""
+    for index, word in enumerate(words):
+        if not _ASSIGNMENT.fullmatch(word.text):
+            name = _base(word.text)
+            follows = _base(words[index + 1].text) if index + 1 < len(words) else ""
+            started = name not in ("docker", "podman", "nerdctl") or follows in ("run", "exec")
+            return name in _WRAPPERS and started or name.startswith("py") or _is_program(words, index) or name == "llama"
+    return False
+
+
+def _without_prefix(word: Word) -> Word:
+    return word._replace(text=_PREFIX.sub("", word.text, count=1)) if _PREFIX.match(word.text) else word
+
+
+def _is_program(words: list[Word], index: int) -> bool:
+    """Whether the word names llama-server. Plain "server" must be a path or stand first: it is a common word."""
+    text = words[index].text
+    name = _base(text)
+    if _SURE_PROGRAM.fullmatch(name):
+        return True
+    if index and name in ("serve", "server") and _base(words[index - 1].text) == "llama":
+        return True
+    return name == "server" and (len(text) > len(name) or index == 0)
+
+
+def _module(words: list[Word], index: int) -> str | None:
+    """The module of `python -m MODULE` when it is another server."""
+    following = words[index + 1].text if index + 1 < len(words) else ""
+    before = _base(words[index - 1].text) if index else ""
+    return following if following in _FOREIGN_MODULES and before.startswith("py") else None
+
+
+def _command(words: list[Word], index: int, program: str) -> Command:
+    texts = [word.text for word in words[:index]]
+    runner = next((at for at, text in enumerate(texts[:-1]) if _base(text) in ("docker", "podman", "nerdctl")), None)
+    container = texts[-1] if runner is not None and texts[runner + 1] == "exec" else None
+    if program.lower() == "serve":
+        program = "llama-server"  # `llama serve` is another name of it
+    return Command(program, tuple(words), index + 1, dict(_assignments(words[:index])), container, (), None)
+
+
+def _container(words: list[Word]) -> Command | None:
+    """The command of `docker run … IMAGE [program] arguments` when the image is one of llama.cpp."""
+    runners = ("docker", "podman", "nerdctl")
+    start = next(
+        (at for at in range(1, len(words)) if words[at].text == "run" and _base(words[at - 1].text) in runners), None
+    )
+    if start is None:
+        return None
+    variables: dict[str, str] = {}
+    ports: list[tuple[int, int]] = []
+    entrypoint = None
+    index = start + 1
+    while index < len(words) and words[index].text.startswith("-"):
+        name, equals, value = words[index].text.partition("=")
+        index += 1
+        if not equals and name not in _CONTAINER_SWITCHES and index < len(words):
+            value = words[index].text
+            index += 1
+        if name in ("-e", "--env") and (assignment := _ASSIGNMENT.fullmatch(value)):
+            variables[assignment[1]] = assignment[2]
+        elif name in ("-p", "--publish") and (pair := _PORTS.fullmatch(value)):
+            ports.append((int(pair[1]), int(pair[2])))
+        elif name == "--entrypoint":
+            entrypoint = value
+    if index >= len(words):
+        return None
+    image = words[index].text
+    first = index + 1
+    if first < len(words) and _SURE_PROGRAM.fullmatch(_base(words[first].text)):
+        entrypoint, first = words[first].text, first + 1
+    elif first < len(words) and words[first].text in ("--server", "-s") and ":full" in image:
+        first += 1  # the entry script of the "full" images: --server starts llama-server
+    if not (_LLAMA_IMAGE.search(image) or (entrypoint and _SURE_PROGRAM.search(entrypoint))):
+        return None
+    return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), None)
+
+
+def _assignments(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        assignment = _ASSIGNMENT.fullmatch(word.text)
+        if assignment:
+            yield assignment[1], assignment[2]
+
+
+def _exported(words: list[Word]) -> Mapping[str, str]:
+    """Variables set by a line of their own: `export A=B`, `set A=B`, `$env:A = "B"`, `A=B`."""
+    head, rest = words[0].text.lower(), words[1:]
+    shell = _POWERSHELL_VARIABLE.fullmatch(words[0].text)
+    if shell:
+        value = shell[2] if shell[2] is not None else " ".join(word.text for word in rest if word.text != "=")
+        return {shell[1]: value}
+    if head == "set":
+        return dict(_assignments([Word(" ".join(word.text for word in rest), 1, False)]))
+    if head in ("export", "declare", "setx"):
+        return dict(_assignments(rest))
+    if all(_ASSIGNMENT.fullmatch(word.text) for word in words):
+        return dict(_assignments(words))
+    return {}

@@ -1,0 +1,128 @@
+"""What to say about a spelling the build does not take: gone, renamed, not there yet, another program's, or a slip of the pen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.launch.values import check_value, quoted, words
+
+if TYPE_CHECKING:
+    from doctor.launch.table import OptionTable, Segment
+
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+
+class Verdict(NamedTuple):
+    """Why a spelling is not taken. `name` is the option that was meant, `right` the words for this build."""
+
+    kind: str
+    message: str
+    right: str | None
+    name: str | None
+
+
+def judge(table: OptionTable, spelling: str, value: str | None, build: int) -> Verdict | None:
+    """The verdict on a spelling the build refuses; None when it may be an option newer than everything known here."""
+    life = table.life(spelling)
+    served = [segment for segment in life if segment.status != "other"]
+    name = life[-1].option if life else None
+    right, why = _hand_written(table, spelling, value, build)
+    here = table.at(spelling, build)
+    if here is not None:  # known, and refused in so many words
+        right = right or _first_accepted(table, here.successors, value, build)
+        return Verdict("removed", _with(here.message, why), right, name)
+    if served and name is not None:
+        before = [segment for segment in served if segment.first <= build]
+        sibling = _sibling(table, served[-1], spelling, build)
+        right = right or _first_accepted(table, [*sibling, *table.successors(spelling)], value, build)
+        if before:
+            gone = f"llama-server has not taken {spelling} since b{(before[-1].last or build) + 1}"
+            return Verdict("renamed" if right else "removed", _with(gone, why), right, name)
+        return Verdict("too-new", _with(f"llama-server takes {spelling} from b{served[0].first}", why), right, name)
+    if right is None and why is None:
+        meant = _slip(table, spelling, build)
+        if meant is not None:
+            segment = table.at(meant, build)
+            right = _complete(table, meant, value, build)
+            return Verdict("unknown", f"no option of b{build}", right, segment.option if segment else None)
+        if build > table.newest:
+            return None
+    if life:
+        return Verdict("unknown", _with("only other programs of llama.cpp take it", why), right, name)
+    first = right.split()[0] if right else None
+    segment = table.at(first, build) if first else None
+    return Verdict("unknown", _with(f"no option of b{build}", why), right, segment.option if segment else None)
+
+
+def _hand_written(table: OptionTable, spelling: str, value: str | None, build: int) -> tuple[str | None, str | None]:
+    fix = table.option_fix(spelling, value)
+    if fix is None:
+        return None, None
+    return _first_accepted(table, fix["use"], value, build), fix.get("why")
+
+
+def _first_accepted(table: OptionTable, candidates: list[str], value: str | None, build: int) -> str | None:
+    """The first words the build takes, with the value put in."""
+    for candidate in candidates:
+        if "{value}" not in candidate and " " not in candidate:
+            done = _complete(table, candidate, value, build)
+        else:
+            done = candidate.replace(" {value}", "" if value is None else f" {quoted(value)}")
+            done = done if _takes(table, done, build) else None
+        if done is not None:
+            return done
+    return None
+
+
+def _complete(table: OptionTable, spelling: str, value: str | None, build: int) -> str | None:
+    """A spelling with the value it needs on this build."""
+    segment = table.at(spelling, build)
+    if segment is None or segment.status == "removed":
+        return None
+    if segment.takes == 0:
+        return spelling
+    rule = table.value(segment.option, build)
+    if value is None and rule is not None and "on" in rule.allowed:
+        value = "off" if segment.negated else "on"
+    return words(spelling, value)
+
+
+def _takes(table: OptionTable, text: str, build: int) -> bool:
+    """Whether the build takes these words: every option in them, and every fixed value."""
+    option = None
+    for word in text.split():
+        if word.startswith("--") or (word.startswith("-") and table.life(word)):
+            segment = table.at(word, build)
+            if segment is None or segment.status == "removed":
+                return False
+            option = segment.option if segment.takes else None
+        elif option is not None:
+            rule = table.value(option, build)
+            if rule is None or ((fault := check_value(table, option, rule, word, build)) and fault.kind == "bad-value"):
+                return False
+            option = None
+    return True
+
+
+def _sibling(table: OptionTable, segment: Segment, spelling: str, build: int) -> list[str]:
+    """Another name of the same option that this build takes."""
+    return [name for name in table.spellings_of(segment.option, build, negated=segment.negated) if name != spelling][:1]
+
+
+def _slip(table: OptionTable, spelling: str, build: int) -> str | None:
+    """The spelling that was meant: wrong number or kind of dashes, capitals, a letter or two."""
+    bare = spelling.lstrip(_DASHES)
+    for candidate in (f"--{bare}", f"-{bare}", f"--{bare.lower().replace('_', '-')}", f"-{bare.lower()}"):
+        if bare and candidate != spelling and table.accepts(candidate, build):
+            return candidate
+    if len(bare) < 4:
+        return None
+    from difflib import get_close_matches
+
+    names = [name for name in table.accepted(build) if name.startswith("--")]
+    found = get_close_matches(f"--{bare.lower()[:60]}", names, n=1, cutoff=0.86)
+    return found[0] if found else None
+
+
+def _with(message: str, why: str | None) -> str:
+    return f"{message}; {why}" if why else message

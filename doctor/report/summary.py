@@ -1,0 +1,164 @@
+"""One line a subject: what was looked at and how it stands. Nothing that was not looked at shows green."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doctor.engine.rules import SEVERITIES
+from doctor.facts.facts import SUBJECTS
+from doctor.facts.record import Unknown, known
+from doctor.report.text import Subject
+from doctor.report.words import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doctor.engine.finding import Finding
+    from doctor.facts.facts import Facts
+
+GIB = 1 << 30
+
+
+def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple[Subject, ...]:
+    """A line for every subject of the facts but the log."""
+    worst = _worst(findings)
+    rows = []
+    for name in SUBJECTS:
+        if name == "log":
+            continue
+        value = getattr(facts, name)
+        if isinstance(value, Unknown):
+            rows.append(Subject(name, worst.get(name, "unknown"), f"{say('not_checked', lang).lower()}: {value.reason}"))
+            continue
+        if value is None or value == ():
+            rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
+            continue
+        summary = _SUMMARIES[name](value)
+        rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), summary))
+    return tuple(rows)
+
+
+def _worst(findings: tuple[Finding, ...]) -> dict[str, str]:
+    """Subject -> worst severity of the findings whose evidence lies in it."""
+    worst: dict[str, str] = {}
+    for finding in findings:
+        for item in finding.evidence:
+            before = worst.get(item.source)
+            if before is None or SEVERITIES.index(finding.severity) < SEVERITIES.index(before):
+                worst[item.source] = finding.severity
+    return worst
+
+
+def _stands(name: str, value: Any) -> bool:
+    """Whether a subject was really seen in working order."""
+    if name in ("gpu", "server"):
+        return known(value.state) == "ok"
+    if name == "build":
+        return known(value.path) is not None or known(value.number) is not None
+    if name == "gguf":
+        return known(value.kind) == "model"
+    if name == "cuda":
+        return bool(known(value.toolkits) or known(value.libcuda) or known(value.libcudart))
+    return True
+
+
+def _join(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _size(value: Any) -> str | None:
+    number = known(value)
+    return f"{number / GIB:.1f} GiB" if isinstance(number, int) else None
+
+
+def _machine(machine: Any) -> str:
+    cores = known(machine.cores_physical) or known(machine.cores_logical)
+    free = _size(machine.ram_available_bytes)
+    total = _size(machine.ram_total_bytes)
+    return _join(
+        known(machine.os_version) or known(machine.os),
+        f"{cores} cores" if cores else None,
+        f"{total} RAM" + (f" ({free} free)" if free else "") if total else None,
+        f"in {known(machine.container)}" if known(machine.container) else None,
+        f"WSL{known(machine.wsl)}" if known(machine.wsl) else None,
+    )
+
+
+def _gpu(gpu: Any) -> str:
+    devices = known(gpu.devices) or ()
+    if not devices:
+        return _join(known(gpu.detail) or known(gpu.state))
+    cards = []
+    for device in devices:
+        total, free = _size(device.memory_total_bytes), _size(device.memory_free_bytes)
+        cards.append(f"{known(device.name) or 'card'} {total or ''}" + (f" ({free} free)" if free else ""))
+    driver = known(gpu.driver_version)
+    return _join(*cards, f"driver {driver}" if driver else None)
+
+
+def _cuda(cuda: Any) -> str:
+    toolkits = [f"toolkit {known(item.version) or '?'} in {item.path}" for item in known(cuda.toolkits) or ()]
+    libraries = [name for name in ("libcuda", "libcudart", "libcublas") if known(getattr(cuda, name))]
+    return _join(*toolkits, *libraries) or "no toolkit and no CUDA library found"
+
+
+def _build(build: Any) -> str:
+    number = known(build.number)
+    backends = known(build.backends)
+    age = known(build.age_days)
+    return _join(
+        f"b{number}" if number else known(build.version_text),
+        known(build.path),
+        "backends " + "+".join(backends) if backends else None,
+        f"{age} days old" if age is not None else None,
+    ) or "no llama-server found"
+
+
+def _gguf(gguf: Any) -> str:
+    context = known(gguf.context_length)
+    return _join(
+        gguf.path.replace("\\", "/").rpartition("/")[2],
+        known(gguf.kind) if known(gguf.kind) != "model" else None,
+        known(gguf.architecture),
+        known(gguf.file_type) or known(gguf.quantization),
+        _size(gguf.size_bytes),
+        f"trained for {context} tokens" if context else None,
+    )
+
+
+def _launch(launch: Any) -> str:
+    return _join(known(launch.command) or known(launch.program))
+
+
+def _server(server: Any) -> str:
+    models = known(server.model_ids) or ()
+    n_ctx, slots = known(server.n_ctx), known(server.slots)
+    return _join(
+        f"{server.url} {known(server.state) or ''}".strip(),
+        known(server.kind),
+        known(server.build_info),
+        f"model {models[0]}" if models else None,
+        f"{n_ctx} tokens a slot" if n_ctx else None,
+        f"{slots} slots" if slots else None,
+    )
+
+
+def _clients(clients: Any) -> str:
+    words = []
+    for client in clients:
+        base = known(client.base_url)
+        model = known(client.model)
+        words.append(_join(client.name, f"→ {base.value}" if base else None, f"model {model.value}" if model else None))
+    return "; ".join(words)
+
+
+_SUMMARIES: dict[str, Callable[[Any], str]] = {
+    "machine": _machine,
+    "gpu": _gpu,
+    "cuda": _cuda,
+    "build": _build,
+    "gguf": _gguf,
+    "launch": _launch,
+    "server": _server,
+    "clients": _clients,
+}

@@ -1,0 +1,138 @@
+"""Which rules fire, in what order, and what folds under what."""
+
+from dataclasses import replace
+
+import pytest
+
+from doctor.engine.diagnose import diagnose
+from doctor.engine.match import Matcher
+from doctor.engine.rules import RuleError, in_builds, rule_from_toml
+from doctor.facts.build import Build
+from doctor.facts.facts import nothing_known
+from doctor.facts.launch import Launch, LaunchOption
+from doctor.facts.record import not_collected
+from doctor.logs.lines import Line
+
+NOTHING = nothing_known("not looked")
+
+
+def rule(rule_id, **data):
+    base = {
+        "cause": "c-" + rule_id.split("/")[1],
+        "severity": "error",
+        "title": {"en": rule_id, "zh": rule_id},
+        "why": {"en": "why", "zh": "why"},
+        "remedy": [{"en": "do", "zh": "做"}],
+    }
+    return rule_from_toml(rule_id, {**base, **data})
+
+
+def run(rules, text="", facts=NOTHING, **options):
+    lines = [Line(number, line, "log") for number, line in enumerate(text.splitlines(), 1)]
+    return diagnose(rules, facts, Matcher(rules).scan(lines), **options)
+
+
+def test_evidence_has_line_and_source():
+    found = run([rule("a/x", symptom=[{"pattern": "boom (?P<size>\\d+)"}], why={"en": "of {match.size}", "zh": "{match.size}"})], "ok\nBOOM 12\n", source="f.log")
+    assert [(e.text, e.source, e.line) for e in found.findings[0].evidence] == [("BOOM 12", "f.log", 2)]
+    assert found.findings[0].why == "of 12" and found.findings[0].status == "seen"
+
+
+def test_consequence_folds_under_cause_and_lifts_it():
+    cause = rule("a/root", severity="warning", symptom=[{"pattern": "root fault"}], explains=["b/end", "cause:c-other"])
+    end = rule("b/end", symptom=[{"pattern": "the end"}], priority=10)
+    other = rule("b/other", symptom=[{"pattern": "other thing"}])
+    lone = rule("b/lone", symptom=[{"pattern": "alone here"}])
+    found = run([cause, end, other, lone], "root fault\nother thing\nthe end\nalone here").findings
+    assert [f.rule for f in found] == ["a/root", "b/lone"]
+    root = found[0]
+    assert {f.rule for f in root.explains} == {"b/end", "b/other"} and root.severity == "error"
+
+
+def test_rings_of_explains_lose_nothing():
+    a = rule("a/a", symptom=[{"pattern": "line aaa"}], explains=["a/b"])
+    b = rule("a/b", symptom=[{"pattern": "line bbb"}], explains=["a/a"])
+    found = run([a, b], "line aaa\nline bbb").findings
+    assert len(found) == 1 and len(found[0].explains) == 1
+
+
+def test_order_severity_status_priority_line():
+    rules = [
+        rule("a/note", severity="note", symptom=[{"pattern": "thing"}]),
+        rule("a/likely", symptom=[{"pattern": "thing", "likely": True}], priority=90),
+        rule("a/late", symptom=[{"pattern": "late thing"}]),
+        rule("a/early", symptom=[{"pattern": "early thing"}]),
+        rule("a/sure", symptom=[{"pattern": "late thing"}], priority=80),
+    ]
+    assert [f.rule for f in run(rules, "early thing\nlate thing").findings] == ["a/sure", "a/early", "a/late", "a/likely", "a/note"]
+
+
+@pytest.mark.parametrize(
+    ("symptom", "text", "fires"),
+    [
+        ({"pattern": "alloc failed", "also": ["KV cache"]}, "alloc failed\nthe kv cache", True),
+        ({"pattern": "alloc failed", "also": ["KV cache"]}, "alloc failed", False),
+        ({"pattern": "alloc failed", "unless": ["retrying"]}, "alloc failed", True),
+        ({"pattern": "alloc failed", "unless": ["retrying"]}, "alloc failed\nretrying without", False),
+        ({"pattern": "alloc failed", "if": "launch.ctx_size > 5"}, "alloc failed", True),
+        ({"pattern": "alloc failed", "place": "command"}, "alloc failed", False),
+        ({"pattern": "alloc failed", "builds": "b5000.."}, "alloc failed", True),
+    ],
+)
+def test_symptom_conditions(symptom, text, fires):
+    assert bool(run([rule("a/x", symptom=[symptom])], text).findings) is fires
+
+
+def test_builds_and_false_condition_silence_a_symptom():
+    old = replace(NOTHING, build=replace(not_collected(Build, "x"), number=4000))
+    assert not run([rule("a/x", symptom=[{"pattern": "alloc failed", "builds": "b5000.."}])], "alloc failed", old).findings
+    launch = replace(NOTHING, launch=replace(not_collected(Launch, "x"), ctx_size=4))
+    assert not run([rule("a/x", symptom=[{"pattern": "alloc failed", "if": "launch.ctx_size > 5"}])], "alloc failed", launch).findings
+
+
+def test_unknown_neither_fires_nor_passes():
+    made = rule("a/x", when=[{"expr": "launch.ctx_size > 5"}])
+    facts = replace(NOTHING, launch=replace(not_collected(Launch, "no launch command"), threads=4))
+    found = run([made], "", facts)
+    assert not found.findings
+    assert [(item.check, item.reason) for item in found.undecided] == [("launch.ctx_size", "no launch command")]
+
+
+def test_remedies_need_their_numbers_and_conditions():
+    launch = replace(
+        not_collected(Launch, "x"), program="llama-server", ctx_size=131072,
+        options=(LaunchOption("--model", "-m", "a b.gguf", 1), LaunchOption("--ctx-size", "-c", "131072", 1)),
+    )  # fmt: skip
+    made = rule("a/x", when=[{"expr": "launch.ctx_size > 5"}], remedy=[
+        {"en": "needs {launch.threads}", "zh": "x"},
+        {"en": "half", "zh": "x", "command": "{with_option(launch, '--ctx-size', round_down(launch.ctx_size / 2, 256))}"},
+        {"en": "never", "zh": "x", "if": "launch.ctx_size < 5"},
+        {"en": "general", "zh": "x"},
+    ])  # fmt: skip
+    remedies = run([made], "", replace(NOTHING, launch=launch)).findings[0].remedies
+    assert [(r.text, r.command) for r in remedies] == [("half", "llama-server -m 'a b.gguf' -c 65536"), ("general", "")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"severity": "fatal"},
+        {"remedy": []},
+        {"title": {"en": "only"}},
+        {"unknown_key": 1},
+        {"symptom": [{"pattern": "(a+)+ text"}]},
+        {"symptom": [{"pattern": "\\d+"}]},
+        {"symptom": [{"pattern": "(unclosed"}]},
+        {"symptom": [{"pattern": "fine text", "plcae": "log"}]},
+        {"priority": 400},
+        {"id": "other/name"},
+        {"phrases": "not a list"},
+    ],
+)
+def test_bad_rules_are_refused_with_their_name(change):
+    with pytest.raises(RuleError, match="a/x"):
+        rule("a/x", **{"symptom": [{"pattern": "some text"}], **change})
+
+
+def test_build_spans():
+    assert in_builds("b10..b20", 15) and not in_builds("b10..b20", 21) and in_builds("..b20", 3) and in_builds("b10..", None)

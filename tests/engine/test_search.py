@@ -1,0 +1,73 @@
+"""Words find causes: both languages, typos, fragments, mixed."""
+
+import pytest
+
+from doctor.engine.load import load
+from doctor.engine.search import build_index, search, terms_of
+from doctor.engine.rules import rule_from_toml
+from doctor.outside import Outside
+
+CONCEPTS = {"vram": ["vram", "显存", "gpu memory"], "oom": ["out of memory", "oom", "爆显存"]}
+
+
+def rule(name, *phrases):
+    return rule_from_toml(
+        f"a/{name}",
+        {
+            "cause": name,
+            "severity": "error",
+            "title": {"en": name, "zh": name},
+            "why": {"en": "w", "zh": "w"},
+            "phrases": list(phrases),
+            "remedy": [{"en": "do", "zh": "做"}],
+        },
+    )
+
+
+INDEX = build_index(
+    [
+        rule("kv", "kv cache out of memory", "显存放不下缓存"),
+        rule("key", "401 invalid api key", "密钥无效"),
+        rule("proxy", "local proxy failed", "本地代理失败"),
+        rule("choices", "cannot read properties of undefined (reading 'choices')", "choices 为空"),
+    ],
+    CONCEPTS,
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "best"),
+    [
+        ("kv cache oom", "a/kv"),
+        ("爆显存 kv", "a/kv"),
+        ("报 401", "a/key"),
+        ("invlaid api kye", "a/key"),
+        ("local proxy faild", "a/proxy"),
+        ("代理失败了怎么办", "a/proxy"),
+        ("reading choices", "a/choices"),
+        ("reading 'choices' 为空", "a/choices"),
+        ("TypeError: Cannot read properties of undefined", "a/choices"),
+    ],
+)
+def test_finds(words, best):
+    assert search(INDEX, words)[0][0] == best
+
+
+@pytest.mark.parametrize("words", ["", "   ", "!!!", "😀", "the of to", "\x00\x01"])
+def test_nothing_to_find(words):
+    assert search(INDEX, words) == []
+
+
+def test_a_concept_is_a_whole_word():
+    assert "#oom" in terms_of("OOM!", CONCEPTS) and "#oom" not in terms_of("room", CONCEPTS)
+    assert "#vram" in terms_of("我的显存不够", CONCEPTS)
+
+
+def test_long_query_is_bounded():
+    assert search(INDEX, "kv cache " * 100_000)[0][0] == "a/kv"
+
+
+def test_the_compiled_index_answers_like_a_fresh_one():
+    knowledge = load(Outside())
+    again = load(Outside())
+    assert knowledge.words == again.words and knowledge.rules == again.rules
