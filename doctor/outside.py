@@ -188,21 +188,21 @@ class Outside:
 
     def open(self, path: str) -> IO[bytes]:
         """Open a regular file for reading. Raises OutsideError; never blocks on a pipe or device."""
-        try:
-            stream = open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")  # noqa: SIM115
-        except (OSError, ValueError) as error:
-            raise _file_error(path, error) from None
         import stat
 
+        handle = -1
         try:
-            mode = os.fstat(stream.fileno()).st_mode
-        except OSError as error:
-            stream.close()
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                stream = open(handle, "rb")  # noqa: SIM115
+                handle = -1
+                return stream
+        except (OSError, ValueError) as error:
             raise _file_error(path, error) from None
-        if not stat.S_ISREG(mode):
-            stream.close()
-            raise OutsideError("invalid", f"{path}: not a regular file")
-        return stream
+        finally:
+            if handle >= 0:
+                os.close(handle)
+        raise OutsideError("invalid", f"{path}: not a regular file")
 
     def stat(self, path: str) -> FileInfo:
         """Size and kind of a file or folder. Raises OutsideError: missing, denied, invalid."""
@@ -285,7 +285,8 @@ class Outside:
     ) -> HttpReply:
         """One request, straight to the address: no proxy, no redirect, at most `limit` bytes of body read.
 
-        `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid, failed.
+        `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid,
+        failed.
         """
         import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
 
@@ -299,6 +300,8 @@ class Outside:
 
         started = time.monotonic()
         try:
+            if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
+                raise OutsideError("invalid", f"{url}: no such port")
             with (
                 # Building a TLS context costs 0.1 s of CPU: only https pays for it.
                 httpx.Client(
@@ -327,6 +330,8 @@ class Outside:
         import socket
 
         def connect() -> bool:
+            if not 0 < port < 65536:  # the system would take it modulo 65536
+                return False
             try:
                 with socket.create_connection((host, port), timeout):
                     return True
@@ -385,7 +390,7 @@ class Outside:
         return ""
 
     def memlock_limit(self) -> int | None:
-        """The limit on locked memory in bytes, None when there is none. Raises OutsideError where the OS has no such limit."""
+        """The limit on locked memory in bytes, None when there is none. Raises OutsideError where the OS knows none."""
         try:
             import resource
         except ImportError:
@@ -444,7 +449,8 @@ def _file_error(path: str, error: Exception) -> OutsideError:
 def _within(seconds: float, late: OutsideError, function: Callable[[], T]) -> T:
     """What `function` returns or raises, or `late` when that takes longer.
 
-    Name look-ups and headers that drip in byte by byte know no limit of their own; the thread that waits for them is left behind.
+    Name look-ups and headers that drip in byte by byte know no limit of their own; the thread that waits for them is
+    left behind.
     """
     import threading
 
@@ -484,8 +490,11 @@ def _http_error(url: str, error: Exception, timeout: float) -> OutsideError:
         return OutsideError("refused", f"{url}: connection refused")
     if isinstance(error, httpx.ConnectError):
         return OutsideError("unreachable", f"{url}: {error}")
+    if isinstance(error, (httpx.ReadError, httpx.WriteError)):
+        return OutsideError("not-http", f"{url}: the connection was cut before there was an HTTP answer ({error})")
     if isinstance(error, (httpx.RemoteProtocolError, httpx.DecodingError)):
         return OutsideError("not-http", f"{url}: the answer is not valid HTTP ({error})")
-    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError, TypeError)):
+    unusable = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, ValueError, TypeError)
+    if isinstance(error, unusable):
         return OutsideError("invalid", f"{url}: {error}")
     return OutsideError("failed", f"{url}: {error or type(error).__name__}")

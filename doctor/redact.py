@@ -32,17 +32,23 @@ _SHAPES = (
     r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
 )
 _SECRETS = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
-_SPOKEN = re.compile(rf"(?P<head>\b(?:api|access|secret) ?key(?: provided| is| was)?\s{{0,2}}[:=]\s{{0,2}}[\"'`]?)(?P<value>{_VALUE})", re.IGNORECASE)
+_SPOKEN = re.compile(
+    rf"(?P<head>\b(?:api|access|secret) ?key(?: provided| is| was)?\s{{0,2}}[:=]\s{{0,2}}[\"'`]?)(?P<value>{_VALUE})",
+    re.IGNORECASE,
+)
 _ASSIGNED = r"[\"'`]?\s{0,4}(?:=>|:=|[=:])\s{0,4}[\[\"'`]{0,3}(?:(?:Bearer|Basic|Token)\s+)?"
 _NAMED = re.compile(
     rf"(?P<head>(?<![\w-])(?:(?:{_STRONG})|(?P<weak>{_WEAK})){_ASSIGNED})(?P<value>{_VALUE})", re.IGNORECASE
 )
 _OPTION = re.compile(
-    rf"(?P<head>(?<!\S)(?:--?(?:{_STRONG}|hft|{_WEAK})|(?:x-api-key|authorization):)[\s=]+[\"'`]?)(?P<value>{_VALUE})", re.IGNORECASE
+    rf"(?P<head>(?<!\S)(?:--?(?:{_STRONG}|hft|{_WEAK})|(?:x-api-key|authorization):)[\s=]+[\"'`]?)(?P<value>{_VALUE})",
+    re.IGNORECASE,
 )
 _BEARER = re.compile(rf"(?P<head>\b(?:Bearer|Basic)\s+)(?P<value>{_VALUE})", re.IGNORECASE)
 _USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.-]{1,15}://)(?P<value>[^\s/@\"']{1,200})@", re.IGNORECASE)
-_QUERY = re.compile(r"(?P<head>[?&](?:key|token|api_key|apikey|access_token|sig|signature)=)(?P<value>[^\s&\"'#]+)", re.IGNORECASE)
+_QUERY = re.compile(
+    r"(?P<head>[?&](?:key|token|api_key|apikey|access_token|sig|signature)=)(?P<value>[^\s&\"'#]+)", re.IGNORECASE
+)
 _HOMES = re.compile(
     r"(?P<head>(?:/home/|/Users/|/mnt/[a-z]/Users/|[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/)))(?P<user>[^/\\\s\"':;,<>|]+)"
 )

@@ -19,7 +19,7 @@ class Vault:
         self._tokens: dict[str, str] = {}
 
     def put(self, secret: str) -> str:
-        """The token that stands for `secret`. Nothing is hidden in "" and in what already is a token: they come back as they are."""
+        """The token that stands for `secret`; "" and what already is a token come back as they are."""
         if not secret or _TOKEN.fullmatch(secret):
             return secret
         token = self._tokens.get(secret)

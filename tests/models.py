@@ -1,13 +1,14 @@
 """Model files for tests: real tiny models that llama.cpp loads and answers with, and files that are not one.
 
-`tiny_llama` takes about 0.1 s with the import of the gguf package. Its weights are random with a fixed seed: it answers
-with letters and spaces that mean nothing, at thousands of tokens a second, and ends by itself after some dozens of them.
+`tiny_llama` takes about 0.1 s with the import of the gguf package. Its weights are random with a fixed seed: it
+answers with letters that mean nothing, thousands of tokens a second, and mostly ends by itself after some dozens.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import struct
 import zipfile
 from pathlib import Path
@@ -51,19 +52,21 @@ def tiny_llama(
     heads_kv: int = 2,
     name: str = "tiny",
     seed: int = 1,
+    split_tensors: int = 0,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3 or another with the same tensors) at f16.
+    """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3, others with the same tensors) at f16.
 
     `vocab` tokens (at least 259): three control tokens, 256 bytes, then pieces of text; an SPM tokenizer. `extra` adds
-    metadata (key -> str, int, float, bool or list) and may overwrite what is written here.
+    metadata (key -> str, int, float, bool or list) and may overwrite what is written here. With `split_tensors` the
+    model comes in parts of so many tensors; the path returned is then that of the first part.
     """
     import gguf
     import numpy as np
 
     path = Path(path)
     rng = np.random.default_rng(seed)
-    writer = gguf.GGUFWriter(path, arch)
+    writer = gguf.GGUFWriter(path, arch, split_max_tensors=split_tensors)
     feed_forward = embedding * 2
     head = embedding // heads
     values: dict[str, Any] = {
@@ -121,7 +124,7 @@ def tiny_llama(
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return path
+    return path if not split_tensors else next(path.parent.glob(f"{path.stem}-00001-of-*.gguf"))
 
 
 def _add(writer: Any, key: str, value: Any) -> None:
@@ -154,3 +157,50 @@ def _tokenizer(writer: Any, vocab: int) -> None:
     writer.add_eos_token_id(END_TOKEN)
     writer.add_unk_token_id(0)
     writer.add_add_bos_token(True)
+
+
+SHA256 = "4f0c1a86ee2a2e7a2d5f0d9b4a6e3c8f6b1d7a9c0e5f3b2a1d4c6e8f0a9b7c5d"
+
+
+def lfs_pointer(path: str | Path, size: int = 16_536_457_408) -> Path:
+    """What `git clone` leaves without git-lfs."""
+    return _write(path, f"version https://git-lfs.github.com/spec/v1\noid sha256:{SHA256}\nsize {size}\n".encode())
+
+
+def html_page(path: str | Path, compressed: bool = False) -> Path:
+    """What a browser download of the wrong link leaves."""
+    page = (
+        b"<!doctype html>\n<html class=''><head><title>Access denied - Example Hub</title></head><body>x</body></html>"
+    )
+    return _write(path, gzip.compress(page) if compressed else page)
+
+
+def json_error(path: str | Path) -> Path:
+    """What `curl -o model.gguf` leaves of a gated repository."""
+    return _write(path, json.dumps({"error": "Access to model example/model is restricted."}).encode())
+
+
+def safetensors(path: str | Path) -> Path:
+    """A safetensors file with one tensor."""
+    head = json.dumps({"weight": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    return _write(path, struct.pack("<Q", len(head)) + head + bytes(8))
+
+
+def pytorch_zip(path: str | Path) -> Path:
+    """A checkpoint as torch.save writes it since 1.6, with a pickle that must never be loaded."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", b"cos\nsystem\n(S'exit 1'\ntR.")
+        archive.writestr("archive/version", "3\n")
+    return Path(path)
+
+
+def truncate(path: str | Path, missing: int) -> Path:
+    """Take `missing` bytes off the end of a file."""
+    os.truncate(path, os.path.getsize(path) - missing)
+    return Path(path)
+
+
+def _write(path: str | Path, data: bytes) -> Path:
+    path = Path(path)
+    path.write_bytes(data)
+    return path

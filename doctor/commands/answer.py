@@ -40,9 +40,7 @@ def answer(
         from doctor.report import text
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
-        show(
-            text.rows(clean.tree(report), safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode())
-        )
+        show(text.rows(clean.tree(report), safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode()))
     return status(report.findings, options.fail_on)
 
 

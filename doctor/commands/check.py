@@ -64,7 +64,9 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         if listed:
             wanted = set(listed) if option == "--only" else wanted - set(listed)
     if options.key and not outside.environ.get(options.key):
-        raise UsageError(f"--key: the environment variable {options.key} is not set (it names a variable, not the key itself)")
+        raise UsageError(
+            f"--key: the environment variable {options.key} is not set (it names a variable, not the key itself)"
+        )
     return Wishes(
         model=options.model,
         launch=options.launch,

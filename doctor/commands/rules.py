@@ -51,7 +51,8 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
         import json
 
         listed = [
-            {"id": rule.id, "cause": rule.cause, "severity": rule.severity, "title": rule.title.get(lang)} for rule in wanted
+            {"id": rule.id, "cause": rule.cause, "severity": rule.severity, "title": rule.title.get(lang)}
+            for rule in wanted
         ]
         write(json.dumps({"schema_version": 1, "rules": listed}, ensure_ascii=False, indent=2) + "\n")
     else:

@@ -193,7 +193,12 @@ def _fold(findings: list[Finding], rules: dict[str, Rule]) -> tuple[Finding, ...
 
     roots = [build(finding.rule) for finding in findings if finding.rule not in parent]
     order = {finding.rule: number for number, finding in enumerate(findings)}
-    roots.sort(key=lambda root: (SEVERITIES.index(root.severity), order[root.rule] if not root.explains else _first(root, order)))
+    roots.sort(
+        key=lambda root: (
+            SEVERITIES.index(root.severity),
+            order[root.rule] if not root.explains else _first(root, order),
+        )
+    )
     return tuple(roots)
 
 

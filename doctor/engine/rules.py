@@ -105,7 +105,9 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(
-            When(item.text("expr"), item.flag("likely")) for item in reader.tables("when") if item.only("expr", "likely")
+            When(item.text("expr"), item.flag("likely"))
+            for item in reader.tables("when")
+            if item.only("expr", "likely")
         ),
         remedies=tuple(_remedy(item) for item in reader.tables("remedy")),
         examples=tuple(
@@ -197,7 +199,9 @@ class _Reader:
             return Text("", "")
         if not isinstance(value, dict) or set(value) != {"en", "zh"}:
             raise RuleError(f"{self.where}: {key}.en and {key}.zh must both be there")
-        return Text(_Reader(f"{self.where}: {key}", value).text("en"), _Reader(f"{self.where}: {key}", value).text("zh"))
+        return Text(
+            _Reader(f"{self.where}: {key}", value).text("en"), _Reader(f"{self.where}: {key}", value).text("zh")
+        )
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         value = self.data.get(key, default)

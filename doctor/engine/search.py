@@ -88,7 +88,9 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
             best_phrase[number] = max(best_phrase[number], 0.6 * shared / total + 0.4 * shared / own)
     top = max(scores) or 1.0
     ranked = [
-        (index["ids"][number], 0.6 * scores[number] / top + best_phrase[number]) for number in range(count) if scores[number]
+        (index["ids"][number], 0.6 * scores[number] / top + best_phrase[number])
+        for number in range(count)
+        if scores[number]
     ]
     ranked.sort(key=lambda item: (-item[1], item[0]))
     return ranked

@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ntpath
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from doctor.facts.record import Fact
+from doctor.facts.record import Fact, Unknown, known, not_collected
+
+if TYPE_CHECKING:
+    from doctor.facts.launch import Launch
+    from doctor.outside import Completed, Outside
+
+VERSION_SECONDS = 15.0
+DEVICES_SECONDS = 30.0  # starting CUDA on a slow driver takes seconds
+DEVICES_SINCE = 4167  # --list-devices
+CACHE_LIMIT = 4 << 20
+_CACHE_LINE = re.compile(
+    r"((?:GGML|LLAMA)_\w+|CMAKE_(?:CUDA|HIP)_(?:ARCHITECTURES|COMPILER)|CMAKE_BUILD_TYPE):([A-Z]+)=(.*)"
+)
+_MISSING_LIBRARY = re.compile(
+    r"error while loading shared libraries: .{1,300}|Library not loaded: .{1,300}|image not found.{0,100}"
+)
+# Variables that decide which devices a server sees: --list-devices is asked with those of the launch.
+_DEVICE_VARIABLES = (
+    "CUDA_",
+    "HIP_",
+    "ROCR_",
+    "HSA_",
+    "GGML_",
+    "NVIDIA_",
+    "VK_",
+    "ZE_",
+    "SYCL_",
+    "ONEAPI_",
+    "LD_LIBRARY_PATH",
+)
 
 
 @dataclass(frozen=True)
@@ -21,10 +54,13 @@ class BuildDevice:
 class Build:
     """The llama-server in use.
 
-    `source`: option, process, path, common-place, server, log. `number` is the build ("b6143" -> 6143), resolved by commit where
-    the binary only prints 1 or 0. `age_days` counts from the day of that build. `backends` are those of
-    `--list-devices` and of the libraries beside the binary (CUDA, Vulkan, HIP, Metal, SYCL, CPU).
-    `gpu_backend` is whether any of them drives a GPU. `cmake` holds GGML_*/LLAMA_*/CMAKE_CUDA_ARCHITECTURES of CMakeCache.txt.
+    `source`: option, launch, process, path, common-place, server, log. `number` is the build ("b6143" -> 6143), resolved
+    by commit where the binary only prints 1 or 0. `upstream` is whether the commit is one of llama.cpp itself; a
+    fork's numbers and options mean something else. `age_days` counts from the day of that build. `backends` are those
+    of `--list-devices`, of the libraries beside the binary and of its build folder (CUDA, Vulkan, HIP, Metal, SYCL,
+    CPU, …). `gpu_backend` is whether any of them drives a GPU. `devices` are those `--list-devices` names, none on a
+    CPU build. `cmake` holds GGML_*, LLAMA_*, CMAKE_CUDA_ARCHITECTURES and the like of CMakeCache.txt, absent outside a
+    build folder.
     """
 
     path: Fact[str]
@@ -32,8 +68,176 @@ class Build:
     version_text: Fact[str]
     number: Fact[int]
     commit: Fact[str]
+    upstream: Fact[bool]
     age_days: Fact[int]
     backends: Fact[tuple[str, ...]]
     gpu_backend: Fact[bool]
     devices: Fact[tuple[BuildDevice, ...]]
     cmake: Fact[dict[str, str]]
+
+
+def collect(outside: Outside, *, option: str | None, launch: Fact[Launch]) -> Build:
+    """Find the llama-server in use and ask it. `option` is a path the user gave (the program or its folder)."""
+    from doctor.facts.build_places import Place, find_build
+
+    place = find_build(outside, option, known(launch))
+    if isinstance(place, Place):
+        return _asked(outside, place.path, place.source, _device_environment(outside, known(launch)))
+    if place is None:
+        return replace(not_collected(Build, "no llama-server was found on this machine"), path=None, source=None)
+    return not_collected(Build, place.reason)
+
+
+def named(outside: Outside, text: str, source: str) -> Build:
+    """The build that a server ("b10434-7e4c0a9") or a log ("build: 6143 (abc1234)", "version: …") names."""
+    from doctor.facts.build_output import parse_version
+    from doctor.facts.build_table import identify
+
+    short = re.search(r"\bb(\d{1,9})-([0-9a-f]{7,40})\b", text)
+    plain = re.search(r"\bbuild(?:_info)?\s*[:=]\s*b?(\d{1,9}) ?[-(]\s*([0-9a-f]{7,40})?", text)
+    version = parse_version(text)
+    found = short or plain
+    number = version.number if version else int(found[1]) if found else None
+    commit = version.commit if version else found[2] if found else None
+    blank = not_collected(Build, "only its number is known, not the program itself")
+    identity = identify(outside, number, commit)
+    return replace(
+        blank,
+        source=source,
+        version_text=version.text if version else text.strip()[:200],
+        number=identity.number,
+        commit=commit,
+        upstream=identity.upstream,
+        age_days=identity.age_days,
+    )
+
+
+def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) -> Build:
+    from doctor.facts.build_output import GPU_BACKENDS, backends_of, parse_devices, parse_version
+    from doctor.facts.build_table import identify
+
+    folder = _parent(outside.real_path(path))
+    cmake = _cmake(outside, folder)
+    answer = _run(outside, [path, "--version"], VERSION_SECONDS, environ)
+    if isinstance(answer, Unknown):
+        silent = not_collected(Build, answer.reason)
+        return replace(silent, path=path, source=source, cmake=cmake)
+    version = parse_version(f"{answer.stdout}\n{answer.stderr}")
+    identity = identify(outside, version.number, version.commit) if version else None
+    number = known(identity.number) if identity else None
+    devices: Fact[tuple[BuildDevice, ...]] = Unknown("this build has no --list-devices")
+    words = ""
+    if number is None or number >= DEVICES_SINCE:
+        listed = _run(outside, [path, "--list-devices"], DEVICES_SECONDS, environ)
+        if isinstance(listed, Unknown):
+            devices = listed
+        else:
+            words = f"{listed.stdout}\n{listed.stderr}"
+            found = parse_devices(words)
+            devices = Unknown("--list-devices printed no list") if found is None else found
+    backends = backends_of(known(devices) or (), _libraries(outside, folder), words) | _configured(cmake)
+    if not backends and isinstance(devices, tuple):
+        backends = {
+            "CPU"
+        }  # it started, listed nothing and has no library of a backend: built in one piece, for the CPU
+    unread = Unknown("what it was built for cannot be told: it lists no devices and has no libraries beside it")
+    strange = Unknown("--version printed no version")
+    return Build(
+        path=path,
+        source=source,
+        version_text=version.text if version else strange,
+        number=identity.number if identity else strange,
+        commit=version.commit if version else strange,
+        upstream=identity.upstream if identity else strange,
+        age_days=identity.age_days if identity else strange,
+        backends=tuple(sorted(backends)) if backends else unread,
+        gpu_backend=bool(backends & GPU_BACKENDS) if backends else unread,
+        devices=devices,
+        cmake=cmake,
+    )
+
+
+def _run(outside: Outside, argv: list[str], seconds: float, environ: dict[str, str]) -> Completed | Unknown:
+    """What the program printed; unknown, with the reason, when it does not run."""
+    from doctor.outside import OutsideError
+
+    try:
+        answer = outside.run(argv, timeout=seconds, environ=environ)
+    except OutsideError as error:
+        return Unknown(str(error))
+    if answer.status == 0:
+        return answer
+    words = f"{answer.stdout}\n{answer.stderr}"
+    missing = _MISSING_LIBRARY.search(words)
+    if missing:
+        return Unknown(f"{argv[0]} does not start: {missing.group(0)}")
+    first = next((line.strip() for line in words.splitlines() if line.strip()), "it printed nothing")
+    ended = f"signal {-answer.status}" if answer.status < 0 else f"status {answer.status}"
+    return Unknown(f"{argv[0]} {argv[1]} ended with {ended}: {first[:200]}")
+
+
+def _device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
+    """Our variables without LLAMA_* (a bad one would stop --version), with those of the launch that choose devices."""
+    environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
+    for name, value in (known(launch.environment) or {}).items() if launch is not None else ():
+        if name.startswith(_DEVICE_VARIABLES):
+            environ[name] = value
+    return environ
+
+
+def _parent(path: str) -> str:
+    folder: str = (ntpath if "\\" in path else posixpath).dirname(path)
+    return folder
+
+
+def _libraries(outside: Outside, folder: str) -> list[str]:
+    """Names of the files beside the program and in the lib folders that belong to it."""
+    from doctor.outside import OutsideError
+
+    names = []
+    join = (ntpath if "\\" in folder else posixpath).join
+    for place in (
+        folder,
+        join(_parent(folder), "lib"),
+        join(_parent(folder), "lib64"),
+        join(_parent(folder), "libexec"),
+    ):
+        try:
+            names += [name for name in outside.list_folder(place) if "ggml-" in name.lower()]
+        except OutsideError:
+            continue
+    return names
+
+
+def _cmake(outside: Outside, folder: str) -> Fact[dict[str, str]]:
+    """Settings of the build folder the program lies in (build/bin, build/bin/Release); absent when it lies in none."""
+    from doctor.outside import OutsideError
+
+    join = (ntpath if "\\" in folder else posixpath).join
+    for _ in range(3):
+        try:
+            text = outside.read_text(join(folder, "CMakeCache.txt"), CACHE_LIMIT)
+        except OutsideError as error:
+            if error.kind != "missing":
+                return Unknown(str(error))
+            folder = _parent(folder)
+            continue
+        found: dict[str, str] = {}
+        for line in text.splitlines():
+            entry = _CACHE_LINE.fullmatch(line.strip())
+            if entry and entry[2] not in ("INTERNAL", "STATIC") and len(found) < 500:
+                found[entry[1]] = entry[3][:500]
+        return found
+    return None
+
+
+def _configured(cmake: Fact[dict[str, str]]) -> set[str]:
+    """Backends a build folder was configured for."""
+    from doctor.facts.build_output import CMAKE_BACKENDS
+
+    settings = known(cmake) or {}
+    return {
+        backend
+        for name, backend in CMAKE_BACKENDS.items()
+        if settings.get(name, "").upper() in ("ON", "1", "TRUE", "YES")
+    }

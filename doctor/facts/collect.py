@@ -31,7 +31,6 @@ DEADLINES = {
 HASH_DEADLINE = 24 * 3600.0
 CRASHED = "the check crashed: "
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
-_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 class Wishes(NamedTuple):
@@ -105,12 +104,14 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is this very machine."""
+    """Whether an address is this very machine, by its name alone: only `localhost` and loopback numbers are."""
+    import ipaddress
+
     try:
-        host = urllib.parse.urlsplit(url if "://" in url else f"http://{url}").netloc.rpartition("@")[2]
+        host = urllib.parse.urlsplit(url if "://" in url else f"http://{url}").hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-    return host.lower().startswith(_LOOPBACK)
 
 
 def _key_token(

@@ -31,15 +31,18 @@ class Gguf:
     MTP blocks alone), gguf-other (no language model); or what lies there instead: lfs-pointer, html, json, safetensors,
     pytorch, ggml-old, archive, folder, empty, not-gguf; None when nothing is there.
     `problem` is one line: why this is no GGUF, or what llama.cpp refuses in its header.
-    `expected_bytes` is the end of the last tensor, `missing_bytes` how much of it the file lacks (0 when whole), both of
-    this part only. `unfinished` is the sign of a download that has not ended.
+    `expected_bytes` is the end of the last tensor, `missing_bytes` how much of it the file lacks (0 when whole), both
+    for this part only and unknown when the header itself is cut off; `truncated` is true in either case. `unfinished`
+    is the sign of a download that has not ended.
     `quantization` is the type with most bytes; `file_type` the name in the header ("Q4_K_M"). `unknown_types` are
     numbers of tensor types that llama.cpp does not read (any more).
     Parameters, weights and tensors are of all parts, unknown while a part is missing. Per-layer facts have one entry a
     block. `attention_layers` / `recurrent_layers` count blocks with a KV cache / a recurrent state, without MTP blocks.
     `kv_bytes_per_token_f16` is for one token over all full-attention layers at f16 (SWA layers not counted).
     `strict_system_message`: the chat template raises unless the system message comes first; None without a template.
-    `split_index` counts from 1; None for a model in one file. `sha256_source` says where the expected digest stands.
+    `split_index` counts from 1; None for a model in one file. `split_missing` are names. `split_trouble` is not-first,
+    renamed, joined (parts put together with cat), damaged (another part), mixed (parts of several models) or piece (cut
+    by size, to be joined with cat); `split_problem` is that in one line. `sha256_source`: where the digest stands.
     """
 
     path: str
@@ -50,6 +53,7 @@ class Gguf:
     size_bytes: Fact[int]
     expected_bytes: Fact[int]
     missing_bytes: Fact[int]
+    truncated: Fact[bool]
     unfinished: Fact[str]
     architecture: Fact[str]
     name: Fact[str]
@@ -84,6 +88,7 @@ class Gguf:
     split_index: Fact[int]
     split_count: Fact[int]
     split_missing: Fact[tuple[str, ...]]
+    split_trouble: Fact[str]
     split_problem: Fact[str]
     sha256: Fact[str]
     sha256_expected: Fact[str]
@@ -151,8 +156,9 @@ def _file(outside: Outside, path: str, stream: IO[bytes], size: int) -> Gguf:
         return _model(outside, path, stream, size, read_header(stream, size), joined, unfinished)
     found = identify(head, size)
     facts: dict[str, Any] = {"size_bytes": size, "unfinished": unfinished, "split_problem": joined}
-    if found.bytes is not None:
-        facts.update(expected_bytes=found.bytes, missing_bytes=max(0, found.bytes - size))
+    facts["split_trouble"] = "piece" if joined else None
+    if found.length is not None:
+        facts.update(expected_bytes=found.length, missing_bytes=max(0, found.length - size))
     if found.sha256 is not None:
         facts.update(sha256_expected=found.sha256, sha256_source="the Git LFS pointer")
     return _no_gguf(path, found.kind, f"this is {found.words}", **facts)
@@ -197,11 +203,13 @@ def _model(
         size_bytes=size,
         expected_bytes=lost if end is None else end,
         missing_bytes=lost if end is None else max(0, end - size),
+        truncated=header.cut_off or (lost if end is None else end > size),
         unfinished=unfinished,
         split_index=parts.number,
-        split_count=parts.count,
+        split_count=parts.total,
         split_missing=parts.missing,
-        split_problem=parts.problem or joined,
+        split_trouble=parts.trouble.kind if parts.trouble else ("piece" if joined else None),
+        split_problem=parts.trouble.words if parts.trouble else joined,
         **facts,
     )
 

@@ -185,7 +185,7 @@ def _nothing(state: Fact[str], detail: Fact[str], hardware: Hardware, driver: Fa
 
 def _total(values: list[Fact[int]]) -> Fact[int]:
     unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    if unknown or not values:
+    if unknown is not None or not values:
         return unknown
     return sum(value for value in values if isinstance(value, int))
 
@@ -261,7 +261,8 @@ def _processes(asker: Asker, handle: Any) -> Fact[tuple[GpuProcess, ...]]:
     found: dict[int, GpuProcess] = {}
     for kind in ("Compute", "Graphics"):
         stem = f"nvmlDeviceGet{kind}RunningProcesses"
-        entries = asker.ask(f"{stem} {stem}_v2", handle)
+        # With its number first: without one the binding hides that an old driver lacks the function.
+        entries = asker.ask(f"{stem}_v3 {stem}_v2 {stem}", handle)
         if isinstance(entries, Unknown):
             if kind == "Compute":
                 return entries

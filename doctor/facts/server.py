@@ -32,14 +32,15 @@ class Probe:
 class Server:
     """What the server at `url` says.
 
-    `url` is what paths were appended to: with the API prefix, without /v1. `state`: ok, loading, unauthorised, refused, timeout,
-    unreachable (name or route), tls, not-http, html, not-llama.cpp, wrong-path (a llama.cpp server, but not under this path), error.
-    `detail` is one line about a state other than ok. `kind`: llama.cpp, llama.cpp-router, llama-swap, ollama, lm-studio, vllm,
-    sglang, koboldcpp, litellm, gateway, unknown. `port_open` is whether anything accepts connections.
-    `n_ctx` is the context of ONE slot in tokens, `slots` their number, `slots_busy` those at work. `key_required`: a request
-    without a key is refused; `key_accepted`: the key at hand is taken (None: there is no key at hand). `build_number` is Unknown
-    where the server was built without it. `strict_system_message`: the template in use raises unless the system message comes
-    first. `sleeping`: the model is unloaded until the next request. `metrics`: GET /metrics is on.
+    `url` is what paths were appended to: with the API prefix, without /v1. `state`: ok, loading, unauthorised, refused,
+    timeout, unreachable (name or route), tls, not-http, html, not-llama.cpp, wrong-path (a llama.cpp server, but not
+    under this path), error. `detail` is one line about a state other than ok. `kind`: llama.cpp, llama.cpp-router,
+    llama-swap, ollama, lm-studio, vllm, sglang, koboldcpp, litellm, gateway, unknown. `port_open` is whether anything
+    accepts connections. `n_ctx` is the context of ONE slot in tokens, `slots` their number, `slots_busy` those at work.
+    `key_required`: a request without a key is refused; `key_accepted`: the key at hand is taken (None: there is none at
+    hand). `build_number` is Unknown where the server was built without it. `chat_template`: there is one (llama.cpp
+    puts its own in where the model has none). `strict_system_message`: the template in use raises unless the system
+    message comes first. `sleeping`: the model is unloaded until the next request. `metrics`: GET /metrics is on.
     """
 
     url: str
@@ -75,7 +76,7 @@ def collect(
     key_token: str | None,
     build_of_commit: Callable[[str], int | None] | None = None,
 ) -> Server:
-    """Ask the server at `url`; the key behind `key_token` is sent to a llama.cpp server only. At most 5 s, never raises.
+    """Ask the server at `url`, for at most 5 s; the key behind `key_token` is sent to a llama.cpp server only.
 
     `build_of_commit` finds the build number of a short commit, for servers that do not know their own.
     """

@@ -78,7 +78,7 @@ def templates(props: Any) -> str | None:
 
 
 def build_number(info: str | None, build_of_commit: Callable[[str], int | None] | None) -> Fact[int]:
-    """The build in "b10434-6f3a2b1". A build made without its git history says b1 or b0: then the commit must be looked up."""
+    """The build in "b10434-6f3a2b1". Built without its git history it says b1 or b0: then the commit is looked up."""
     if info is None:
         return None
     found = _BUILD_INFO.match(info)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Reply(NamedTuple):
-    """An answer to a GET: the path, the status, headers with lower-case names, the text of the body, the body as JSON (else None)."""
+    """An answer to a GET. Header names are lower-case; `data` is the body as JSON, None where it is none."""
 
     path: str
     status: int
@@ -20,7 +20,7 @@ class Reply(NamedTuple):
 class Sign(NamedTuple):
     """One sign of one program.
 
-    `where`: body, owned_by (of the first model in the list) or the name of a header; `path` limits it to one path ("" for any).
+    `where`: body, owned_by (of the first model in the list) or the name of a header; `path` limits it to one path.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Sign(NamedTuple):
     source: str
 
 
-# The first that fits decides: what is put in front of llama.cpp (it may pass its headers on) comes before llama.cpp itself.
+# The first that fits decides: what is put in front of llama.cpp (it may pass its headers on) comes before llama.cpp.
 SIGNS = (
     Sign("litellm", "x-litellm-version", r".", "", "docs.litellm.ai/docs/proxy/response_headers"),
     Sign("litellm", "body", r'"type":\s*"auth_error"|no api key passed in', "", "LiteLLM proxy, answer without a key"),

@@ -37,9 +37,16 @@ def probe(
     if address.problem:
         shown = address.root.rpartition("@")[2]
         return blank_record(shown, url_source, "error", f"{shown}: {address.problem}")
-    session = Session(outside, address, vault.get(key_token) if key_token else "")
+    session = Session(outside, address, _key(vault, key_token or ""))
     server = _ask(session, url_source, build_of_commit)
     return replace(server, probes=tuple(session.probes))
+
+
+def _key(vault: Vault, token: str) -> str:
+    """The key to send: the first of several; none where the text is a placeholder that only a shell could fill in."""
+    first = token.partition(",")[0].strip()
+    key = vault.get(first)
+    return "" if key == first and key.startswith(("$", "%", "<")) else key
 
 
 def _ask(session: Session, url_source: str, build_of_commit: BuildOfCommit | None) -> Server:
@@ -53,7 +60,6 @@ def _ask(session: Session, url_source: str, build_of_commit: BuildOfCommit | Non
         return still_loading(blank)
     models = session.try_get("/v1/models")
     replies = [health] + ([models] if models else [])
-    props = None
     if identify(replies) in ("llama.cpp", "gateway", "unknown"):
         props = session.try_get("/props")
         replies += [props] if props else []
@@ -85,7 +91,8 @@ def _llama(session: Session, blank: Server, replies: list[Reply], build_of_commi
     blank = replace(blank, kind="llama.cpp", key_required=required, key_accepted=accepted)
     if required is True and accepted is not True:
         return _described(_without_key(blank), by_path, build_of_commit)
-    if all(by_path[path].status == 404 for path in ("/v1/models", "/props") if path in by_path):
+    answered = [by_path[path] for path in ("/v1/models", "/props") if path in by_path]
+    if answered and all(reply.status == 404 for reply in answered):
         return wrong_path(session, blank)
     return _with_slots(session, _described(blank, by_path, build_of_commit), by_path, with_key=required is True)
 
@@ -109,8 +116,8 @@ def _without_key(server: Server) -> Server:
 def _key_required(by_path: dict[str, Reply]) -> Fact[bool]:
     """/props needs the key in every build that has keys; /v1/models was public up to b10434."""
     props = by_path.get("/props")
-    if props is None:
-        return Unknown("no answer to /props")
+    if props is None or props.status not in (200, 401, 404):
+        return Unknown("no plain answer to /props")
     return props.status == 401
 
 
@@ -166,7 +173,7 @@ def _router(server: Server) -> Server:
 
 
 def _with_slots(session: Session, server: Server, by_path: dict[str, Reply], *, with_key: bool) -> Server:
-    """What /slots and /metrics say. Not asked of a router (it would load a model) nor of a sleeper (it would wake up)."""
+    """What /slots and /metrics say. A router is not asked (it would load a model), nor a sleeper (it would wake up)."""
     if server.kind == "llama.cpp-router":
         return server
     if server.sleeping is True:

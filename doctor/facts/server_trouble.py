@@ -14,14 +14,8 @@ from doctor.redact import sanitize
 
 CONNECT_SECONDS = 1.0
 
-# How a failed request shows in `state`. Everything else is "error".
-_STATES = {
-    "refused": "refused",
-    "timeout": "timeout",
-    "unreachable": "unreachable",
-    "tls": "tls",
-    "not-http": "not-http",
-}
+# Failures of a request that are states of the server; every other one is "error".
+_STATES = ("refused", "timeout", "unreachable", "tls", "not-http")
 
 
 def blank_record(url: str, url_source: Fact[str], state: str, detail: str | None, *, why: str = "") -> Server:
@@ -34,15 +28,12 @@ def no_answer(session: Session, url_source: str, error: OutsideError) -> Server:
     """The record of a server that gave no HTTP answer: is anything there, and does it speak the other scheme?"""
     address = session.address
     detail = str(error)
-    state = _STATES.get(error.kind, "error")
-    port_open: Fact[bool] = state in ("tls", "not-http") if state in _STATES else Unknown(detail)
+    state = error.kind if error.kind in _STATES else "error"
+    port_open: Fact[bool] = Unknown(detail) if state == "error" else state in ("tls", "not-http")
     if state == "timeout":
         port_open = session.outside.port_open(address.host, address.port, session.left(CONNECT_SECONDS))
-        detail += (
-            "; something accepts the connection but does not answer"
-            if port_open
-            else "; nothing accepts the connection"
-        )
+        silent = "something accepts the connection but does not answer"
+        detail += f"; {silent if port_open else 'nothing accepts the connection'}"
     if state == "unreachable" and not session.outside.resolve(address.host):
         port_open = Unknown(f"the name {address.host} has no address")
         detail = f"the name {address.host} has no address"
@@ -68,6 +59,7 @@ def _other_scheme(session: Session) -> str:
 
 
 def still_loading(blank: Server) -> Server:
+    """The record of a server that is not ready: it answers before it looks at a key, so nothing is known of keys."""
     waiting = not_collected(Server, "the server is still loading the model")
     return replace(
         waiting,
@@ -108,6 +100,7 @@ def foreign(blank: Server, kind: str, replies: list[Reply], models: Reply | None
 
 
 def wrong_path(session: Session, blank: Server) -> Server:
+    """The record of a llama.cpp server that knows none of the paths asked for: one prefix too many or too few."""
     address = session.address
     detail = "every path is answered with 404: the server runs with an API prefix (--api-prefix)"
     if address.prefix:

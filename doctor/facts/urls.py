@@ -34,7 +34,7 @@ class Address(NamedTuple):
     """Where a server is asked.
 
     `root` is what "/health" or "/v1/models" is appended to, with the API prefix and without credentials; `host` has no
-    brackets. `problem` says why nothing can be asked there, "" when it can. `userinfo` is the text before "@", a secret.
+    brackets. `problem` says why nothing can be asked there, "" when it can. `userinfo` is what stands before "@".
     """
 
     root: str

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import struct
+from itertools import repeat
+from operator import length_hint
 from typing import IO
 
 CHUNK = 1 << 20
-MAX_READ = 512 << 20
+MAX_READ = 256 << 20
 """Bytes read from one file before we give up. The largest header seen (262,144 tokens, 514,906 merges) has 16 MB."""
 MAX_STRINGS = 8_000_000
 """Strings stepped over in one file before we give up: about a second. The largest vocabulary seen has 777,000."""
-MAX_KEPT_STRING = 4 << 20
+MAX_KEPT_STRING = 1 << 20
 """Longer texts are stepped over, not kept. The longest chat templates have some 20 KB."""
 
 
 class HeaderError(Exception):
     """The header cannot be read on. The message is one line for a user."""
+
+
+class CutOff(HeaderError):
+    """The header announces more than the file holds: it is cut off, or the announcement is damaged."""
 
 
 class Cursor:
@@ -83,9 +89,7 @@ class Cursor:
         """The next string; None when it is longer than `limit` and was stepped over. Bad UTF-8 becomes U+FFFD."""
         length = self.u64()
         if length > self.size - self.offset:
-            raise HeaderError(
-                f"a text of {length} bytes is announced at byte {self.offset - 8}, beyond the end of the file"
-            )
+            raise CutOff(f"a text of {length} bytes at byte {self.offset - 8} reaches beyond the end of the file")
         if length > limit:
             self.skip(length)
             return None
@@ -97,19 +101,18 @@ class Cursor:
         if self._strings > MAX_STRINGS:
             raise HeaderError(f"more than {MAX_STRINGS} strings are announced at byte {self.offset}")
         length_at = self._u64.unpack_from
-        steps = iter(range(count))
         left = count
         while left:
             self._need(8)
             buffer, index = self._buffer, self._index
+            steps = repeat(None, left)
             try:
                 # Nothing but additions in here: a step past the buffer shows up as an error of the next unpack.
-                for step in steps:
-                    left = count - step
+                for _ in steps:
                     index += length_at(buffer, index)[0] + 8
                 left = 0
             except (struct.error, OverflowError):
-                steps = iter(range(count - left, count))
+                left = length_hint(steps) + 1
             self._go(index)
 
     def _need(self, count: int) -> None:
@@ -128,7 +131,7 @@ class Cursor:
         except (OSError, ValueError, MemoryError) as error:
             raise HeaderError(f"reading failed at byte {self.offset} ({error})") from None
         if len(self._buffer) < count:
-            raise HeaderError(f"the file ends inside it, at byte {self._start + len(self._buffer)}")
+            raise CutOff(f"the file ends inside it, at byte {self._start + len(self._buffer)}")
 
     def _go(self, index: int) -> None:
         """Move to a place given as an index into the buffer, which may lie behind its end."""
@@ -137,7 +140,7 @@ class Cursor:
             return
         target = self._start + index
         if target > self.size:
-            raise HeaderError(f"something announced at byte {self.offset} reaches beyond the end of the file")
+            raise CutOff(f"what follows byte {self.offset} reaches beyond the end of the file")
         try:
             self._stream.seek(target)
         except (OSError, ValueError) as error:

@@ -6,18 +6,23 @@ could be read before that is still there.
 
 from __future__ import annotations
 
-from typing import IO, NamedTuple, Union
+from typing import IO, NamedTuple
 
-from doctor.gguf.cursor import Cursor, HeaderError
+from doctor.gguf.cursor import Cursor, CutOff, HeaderError
 from doctor.gguf.types import REMOVED_TYPES, TYPES, TensorType
 
 MAGIC = b"GGUF"
 NEWEST_VERSION = 3
 MAX_KEYS = 65_536
-MAX_TENSORS = 262_144
-"""The largest models have some 2,000 tensors and 60 keys; a header within these limits takes about two seconds at most."""
+MAX_TENSORS = 65_536
+"""The largest models have some 2,000 tensors and 60 keys; a header within these limits takes a second or two."""
 MAX_KEPT_NUMBERS = 1024
 """Arrays of numbers up to this length are kept: llama.cpp allows 512 layers."""
+MAX_KEPT = 64 << 20
+"""Bytes of memory for all names, texts and numbers, about; healthy headers need less than one MiB."""
+MAX_NAME = 256
+MAX_LLAMA_NAME = 63
+"""Bytes of a tensor's name: what we read, and what llama.cpp accepts (GGML_MAX_NAME, with a zero at the end)."""
 MAX_DIMENSIONS = 4
 MAX_ELEMENTS = 1 << 62
 
@@ -26,7 +31,7 @@ _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _STRING = 8
 _ARRAY = 9
 
-Value = Union[str, int, float, bool, tuple[Union[int, float, bool], ...]]
+Value = str | int | float | bool | tuple[int | float | bool, ...]
 
 
 class Tensor(NamedTuple):
@@ -47,6 +52,7 @@ class Header(NamedTuple):
     """What the header says. `lengths` holds the length of every array, also of those too long to keep.
 
     `data_offset` is where the weights begin, None when the header could not be read to its end. `problem` is one line.
+    `cut_off`: the file ended before the header did.
     """
 
     version: int
@@ -57,6 +63,7 @@ class Header(NamedTuple):
     alignment: int
     data_offset: int | None
     problem: str | None
+    cut_off: bool
 
     def number(self, key: str) -> int | None:
         """A whole number, None when the key is not there or holds something else."""
@@ -69,13 +76,14 @@ class Header(NamedTuple):
         return value if isinstance(value, str) else None
 
     def numbers(self, key: str, count: int) -> tuple[int, ...] | None:
-        """One whole number a layer: an array, or one number for all `count` layers; None when there is neither."""
+        """One whole number a layer: an array, or one for all `count` layers. None without the key, () for nonsense."""
         value = self.values.get(key)
-        if isinstance(value, bool) or isinstance(value, int):
+        if isinstance(value, int):
             return (int(value),) * count
-        if isinstance(value, tuple) and len(value) >= count:
-            return tuple(int(item) for item in value[:count] if isinstance(item, int))
-        return None
+        if isinstance(value, tuple):
+            found = tuple(int(item) for item in value[:count] if isinstance(item, int))
+            return found if len(found) == count else ()
+        return None if value is None and key not in self.lengths else ()
 
 
 class _Draft:
@@ -89,12 +97,26 @@ class _Draft:
         self.tensors: list[Tensor] = []
         self.alignment = 32
         self.data_offset: int | None = None
+        self._kept = 0
 
-    def finished(self, problem: str | None) -> Header:
+    def keep(self, size: int) -> None:
+        """Count memory that is about to be kept."""
+        self._kept += size
+        if self._kept > MAX_KEPT:
+            raise HeaderError(f"its texts and numbers take more than {MAX_KEPT >> 20} MiB")
+
+    def finished(self, problem: str | None, cut_off: bool = False) -> Header:
         return Header(
-            self.version, self.big_endian, self.values, self.lengths, tuple(self.tensors), self.alignment,
-            self.data_offset, problem,
-        )  # fmt: skip
+            self.version,
+            self.big_endian,
+            self.values,
+            self.lengths,
+            tuple(self.tensors),
+            self.alignment,
+            self.data_offset,
+            problem,
+            cut_off,
+        )
 
 
 def read_header(stream: IO[bytes], size: int) -> Header:
@@ -103,7 +125,7 @@ def read_header(stream: IO[bytes], size: int) -> Header:
     try:
         _walk(Cursor(stream, size), draft)
     except HeaderError as error:
-        return draft.finished(f"the GGUF header cannot be read: {error}")
+        return draft.finished(f"the GGUF header cannot be read: {error}", isinstance(error, CutOff))
     return draft.finished(_complaint(draft))
 
 
@@ -123,9 +145,12 @@ def _walk(cursor: Cursor, draft: _Draft) -> None:
     if not 2 <= version <= NEWEST_VERSION:
         raise HeaderError(f"GGUF version {version} is not known, versions 2 and {NEWEST_VERSION} are")
     tensors, keys = cursor.u64(), cursor.u64()
-    # Each key takes at least 13 bytes and each tensor 24: a count beyond the file's size is damage, not work.
-    if keys > min(MAX_KEYS, cursor.size // 13) or tensors > min(MAX_TENSORS, cursor.size // 24):
-        raise HeaderError(f"it announces {keys} keys and {tensors} tensors in a file of {cursor.size} bytes")
+    claim = f"it announces {keys} keys and {tensors} tensors"
+    if keys > MAX_KEYS or tensors > MAX_TENSORS:
+        raise HeaderError(f"{claim}, more than any model has")
+    # Each key takes at least 13 bytes and each tensor 24.
+    if 13 * keys + 24 * tensors > cursor.size:
+        raise CutOff(f"{claim} in a file of {cursor.size} bytes")
     for _ in range(keys):
         _read_key(cursor, draft)
     alignment = draft.values.get("general.alignment", 32)
@@ -144,10 +169,12 @@ def _read_key(cursor: Cursor, draft: _Draft) -> None:
         raise HeaderError(f"a key before byte {cursor.offset} is longer than 65535 bytes")
     if key in draft.values or key in draft.lengths:
         raise HeaderError(f"the key {_quoted(key)} is there twice")
+    draft.keep(200 + len(key))
     kind = cursor.u32()
     if kind == _STRING:
         text = cursor.string()
         if text is not None:
+            draft.keep(4 * len(text))
             draft.values[key] = text
     elif kind == _ARRAY:
         _read_array(cursor, draft, key)
@@ -163,10 +190,13 @@ def _read_array(cursor: Cursor, draft: _Draft, key: str) -> None:
     if kind == _STRING:
         # The shortest string takes the 8 bytes of its length.
         if count > cursor.size // 8:
-            raise HeaderError(f"the key {_quoted(key)} announces {count} strings in a file of {cursor.size} bytes")
+            raise CutOff(
+                f"the {count} strings of {_quoted(key)} reach beyond the end of the file ({cursor.size} bytes)"
+            )
         cursor.skip_strings(count)
     elif kind in _NUMBERS:
         if count <= MAX_KEPT_NUMBERS:
+            draft.keep(40 * count)
             draft.values[key] = cursor.unpack(cursor.layout(f"{count}{_NUMBERS[kind]}"))
         else:
             cursor.skip(count * _SIZES[kind])
@@ -176,9 +206,10 @@ def _read_array(cursor: Cursor, draft: _Draft, key: str) -> None:
 
 
 def _read_tensor(cursor: Cursor, draft: _Draft, names: set[str]) -> None:
-    name = cursor.string(65_535)
+    name = cursor.string(MAX_NAME)
     if name is None:
-        raise HeaderError(f"a tensor name before byte {cursor.offset} is longer than 65535 bytes")
+        raise HeaderError(f"a tensor name before byte {cursor.offset} is longer than {MAX_NAME} bytes")
+    draft.keep(500 + 4 * len(name))
     if name in names:
         raise HeaderError(f"the tensor {_quoted(name)} is there twice")
     names.add(name)
@@ -234,15 +265,19 @@ def _complaint(draft: _Draft) -> str | None:
     expected = 0
     for tensor in draft.tensors:
         name = _quoted(tensor.name)
+        if len(tensor.name.encode("utf-8", "replace")) > MAX_LLAMA_NAME:
+            return f"the name of the tensor {name} is too long: llama.cpp allows {MAX_LLAMA_NAME} bytes"
         if tensor.type in REMOVED_TYPES:
             return f"the tensor {name} has the type {REMOVED_TYPES[tensor.type]}, which llama.cpp no longer reads"
         kind = tensor_type(tensor.type)
         if kind is None:
             return f"the tensor {name} has the type number {tensor.type}, which is not known"
         if tensor.bytes is None:
-            return f"the tensor {name} has rows of {tensor.shape[0]} elements, not a multiple of {kind.block} ({kind.name})"
+            return (
+                f"the tensor {name} has rows of {tensor.shape[0]} elements, {kind.name} needs multiples of {kind.block}"
+            )
         if tensor.offset != expected:
-            return f"the tensor {name} lies at {tensor.offset} of the data, where {expected} is expected: tensors overlap or are lost"
+            return f"the tensor {name} lies at {tensor.offset} instead of {expected}: tensors overlap or are lost"
         expected += pad(tensor.bytes, draft.alignment)
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from typing import NamedTuple
@@ -33,12 +32,15 @@ _LFS_FIELD = re.compile(rb"^(oid sha256:([0-9a-f]{64})|size (\d{1,18}))\s*$", re
 
 
 class Identity(NamedTuple):
-    """What a file is: kind as in `Gguf.kind`, and words that follow "this is". `sha256`, `bytes`: of the file it stands for."""
+    """What a file is: kind as in `Gguf.kind`, and words that follow "this is".
+
+    `sha256` and `length` (bytes) are those of the file it stands for.
+    """
 
     kind: str
     words: str
     sha256: str | None = None
-    bytes: int | None = None
+    length: int | None = None
 
 
 def identify(head: bytes, size: int) -> Identity:
@@ -125,6 +127,8 @@ def _text(head: bytes) -> Identity | None:
 
 def _json_message(start: bytes) -> str:
     """The error in a JSON answer, or ""."""
+    import json
+
     try:
         data = json.loads(start)
     except (ValueError, RecursionError):

@@ -14,6 +14,10 @@ MAX_LAYERS = 512
 """LLAMA_MAX_LAYERS of b11434."""
 
 
+MAX_HEADS = 1 << 20
+"""More heads in a block, or elements in a head, than any model could have."""
+
+
 class Window(NamedTuple):
     """Of every `period` blocks the last (or the first: `dense_first`) attends to everything, the others to a window.
 
@@ -47,12 +51,10 @@ WINDOWS: dict[str, Window] = {
 NO_WINDOW = frozenset({"llama", "mistral3", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe"})
 """Architectures whose `attention.sliding_window` llama.cpp does not read, or reads and switches off (phi3)."""
 
-NO_CACHE = frozenset(
-    {
-        "bert", "dream", "eurobert", "gemma-embedding", "jina-bert-v2", "jina-bert-v3", "llada", "llada-moe", "modern-bert",
-        "neo-bert", "nomic-bert", "nomic-bert-moe", "rnd1", "wavtokenizer-dec",
-    }
-)  # fmt: skip
+NO_CACHE = frozenset({
+    "bert", "dream", "eurobert", "gemma-embedding", "jina-bert-v2", "jina-bert-v3", "llada", "llada-moe",
+    "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "rnd1", "wavtokenizer-dec",
+})  # fmt: skip
 """Architectures that run without a KV cache (llama_model::create_memory of b11434)."""
 
 UNCOUNTED = frozenset({"deepseek4", "t5"})
@@ -65,7 +67,7 @@ _RECURRENT = ("ssm_", "time_mix_", "shortconv.")
 
 
 class Layer(NamedTuple):
-    """One block of the main context. `attention`: it has a KV cache, over a `window` or over everything; `recurrent`: a state."""
+    """One block. `attention`: it has a KV cache, of a `window` or of everything; `recurrent`: it has a state."""
 
     attention: bool
     window: bool
@@ -73,7 +75,10 @@ class Layer(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The blocks without those for multi-token prediction, of which there are `mtp`. `unknown` says what could not be told."""
+    """The blocks of the main context, without the `mtp` ones for multi-token prediction.
+
+    `heads` and `heads_kv` have an entry for every block; `unknown` says what could not be told.
+    """
 
     layers: tuple[Layer, ...]
     window: int
@@ -103,7 +108,7 @@ class Layers(NamedTuple):
     def kv_elements(self) -> int:
         """Elements of K and V that one token adds to the blocks that attend to everything."""
         total = 0
-        for layer, heads in zip(self.layers, self.heads_kv):
+        for layer, heads in zip(self.layers, self.heads_kv, strict=False):
             if layer.attention and not layer.window:
                 # MLA keeps one compressed row, which serves as both K and V.
                 total += heads * (self.key_length + (0 if self.mla else self.value_length))
@@ -120,12 +125,15 @@ def read_layers(header: Header, tensors: tuple[Tensor, ...], arch: str) -> Layer
     count = number("block_count")
     if not 0 < count <= MAX_LAYERS:
         return f"the header says {count} blocks" if count else "the header does not say how many blocks there are"
-    heads = header.numbers(f"{arch}.attention.head_count", count) or (0,) * count
-    heads_kv = header.numbers(f"{arch}.attention.head_count_kv", count) or heads
-    if min(heads + heads_kv) < 0 or len(heads) != count or len(heads_kv) != count:
-        return "the header's head counts make no sense"
-    embedding = number("embedding_length")
-    head_size = embedding // max(heads) if max(heads) else 0
+    found_heads = header.numbers(f"{arch}.attention.head_count", count)
+    heads = (0,) * count if found_heads is None else found_heads
+    found_heads = header.numbers(f"{arch}.attention.head_count_kv", count)
+    heads_kv = heads if found_heads is None else found_heads
+    head_size = number("embedding_length") // max(heads) if heads and max(heads) > 0 else 0
+    key_length, value_length = number("attention.key_length", head_size), number("attention.value_length", head_size)
+    numbers = (*heads, *heads_kv, key_length, value_length)
+    if len(numbers) != 2 * count + 2 or min(numbers) < 0 or max(numbers) > MAX_HEADS:
+        return "the header's numbers of heads and their sizes make no sense"
     blocks = _blocks(tensors, count)
     mtp = sum(any(name.startswith("nextn.") for name in block) for block in blocks)
     main = max(0, count - max(0, min(number("nextn_predict_layers"), count)))
@@ -141,12 +149,8 @@ def read_layers(header: Header, tensors: tuple[Tensor, ...], arch: str) -> Layer
         unknown = f"there are no tensors for block {blocks.index(frozenset())}"
     if arch in UNCOUNTED or header.number(f"{arch}.attention.indexer.key_length") is not None:
         unknown = f"the cache of {arch} has parts that are not counted here"
-    return Layers(
-        tuple(layers), window, mtp,
-        bool(number("attention.key_length_mla") and number("attention.value_length_mla")),
-        heads, heads_kv,
-        number("attention.key_length", head_size), number("attention.value_length", head_size), unknown,
-    )  # fmt: skip
+    mla = bool(number("attention.key_length_mla") and number("attention.value_length_mla"))
+    return Layers(tuple(layers), window, mtp, mla, heads, heads_kv, key_length, value_length, unknown)
 
 
 def _blocks(tensors: tuple[Tensor, ...], count: int) -> list[frozenset[str]]:

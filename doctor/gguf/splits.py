@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import NamedTuple
 
 MAX_PARTS = 512
 _NAME = re.compile(r"^(?P<stem>.*)-(?P<part>\d{5})-of-(?P<parts>\d{5})\.gguf$")
@@ -19,6 +20,13 @@ _UNFINISHED = (
     ".!qb",
     ".aria2",
 )
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a split model: a word as in `Gguf.split_trouble`, and one line."""
+
+    kind: str
+    words: str
 
 
 def part_of_name(path: str) -> tuple[str, int, int] | None:
@@ -46,16 +54,20 @@ def missing_parts(path: str, count: int, names: set[str]) -> tuple[str, ...]:
     return tuple(name for name in wanted if name not in names)
 
 
-def name_problem(path: str, number: int, count: int) -> str | None:
+def name_trouble(path: str, number: int, count: int) -> Trouble | None:
     """What is wrong with the name of part `number` (from 1) of `count`, going by the header; None when it is right."""
     name = os.path.basename(path)
     found = part_of_name(path)
     if found is None:
-        return f"{name} is part {number} of {count}, but is not named …-{number:05d}-of-{count:05d}.gguf: llama.cpp cannot find the others"
+        wanted = part_name("…", number, count)
+        words = f"{name} is part {number} of {count} but not named {wanted}: llama.cpp cannot find the others"
+        return Trouble("renamed", words)
     if found[1:] != (number, count):
-        return f"{name} is part {number} of {count} by its header: the file was renamed"
+        return Trouble("renamed", f"{name} is part {number} of {count} by its header: the file was renamed")
     if number != 1:
-        return f"{name} is part {number} of {count}: llama.cpp must be given the first, {part_name(found[0], 1, count)}"
+        first = part_name(found[0], 1, count)
+        words = f"{name} is part {number} of {count}: llama.cpp must be given the first, {first}"
+        return Trouble("not-first", words)
     return None
 
 

@@ -20,7 +20,7 @@ _KINDS = {"mmproj": "mmproj", "adapter": "lora", "vocab": "vocab", "imatrix": "i
 
 
 def kind_of(header: Header, tensors: tuple[Tensor, ...]) -> str:
-    """What a GGUF holds, a word of `Gguf.kind`."""
+    """What a GGUF holds, a word of `Gguf.kind`. One whose header broke off before it said is taken for a model."""
     declared = _KINDS.get(header.text("general.type") or "")
     arch = header.text("general.architecture") or ""
     if declared:
@@ -35,11 +35,9 @@ def kind_of(header: Header, tensors: tuple[Tensor, ...]) -> str:
         return "draft-part"
     if not tensors and header.data_offset is not None and "tokenizer.ggml.model" in header.values:
         return "vocab"
-    if header.number("split.no"):
-        return "model"  # later parts carry no metadata
-    if header.data_offset is not None and f"{arch}.block_count" not in header.values:
-        return "gguf-other"
-    return "model"
+    if header.number("split.no") or header.data_offset is None:
+        return "model"  # the later parts of a split model do not say what they are of
+    return "model" if f"{arch}.block_count" in header.values else "gguf-other"
 
 
 def _only_mtp(header: Header, tensors: tuple[Tensor, ...], arch: str) -> bool:
@@ -54,11 +52,14 @@ def _only_mtp(header: Header, tensors: tuple[Tensor, ...], arch: str) -> bool:
 def describe(header: Header, parts: Parts) -> dict[str, Any]:
     """The facts that the header and the tensors of all parts give. Field names as in `Gguf`."""
     arch = header.text("general.architecture") or ""
-    whole_header = header.data_offset is not None
     lost = Unknown(header.problem or "the header could not be read to its end")
+    whole_header = header.data_offset is not None
+    if parts.number is not None and parts.number > 1:
+        lost = Unknown("this part does not say, the first part does")
+        whole_header = False
 
     def absent(value: Any) -> Any:
-        """A value that is not there is absent only when the header was read to its end."""
+        """A value that is not there is absent only when the header was read to its end, and is the model's own."""
         return lost if value is None and not whole_header else value
 
     def text(key: str) -> Any:
@@ -76,7 +77,7 @@ def describe(header: Header, parts: Parts) -> dict[str, Any]:
     vocabulary = header.lengths.get("tokenizer.ggml.tokens", header.number(f"{arch}.vocab_size"))
     facts: dict[str, Any] = {
         "gguf_version": header.version or None,
-        "big_endian": header.big_endian if header.version else lost,
+        "big_endian": header.big_endian if header.version else Unknown(header.problem or ""),
         "architecture": text("general.architecture"),
         "name": text("general.name"),
         "file_type": absent(_file_type(header)),
@@ -91,7 +92,7 @@ def describe(header: Header, parts: Parts) -> dict[str, Any]:
         "chat_template": absent(bool(templates) or (False if whole_header else None)),
         "strict_system_message": absent(any(STRICT_WORDS in item for item in templates) if templates else None),
     }
-    facts.update(_layer_facts(header, parts, arch))
+    facts.update(_layer_facts(header, parts, arch, lost if not whole_header else None))
     facts.update(_tensor_facts(header, parts))
     return facts
 
@@ -102,16 +103,16 @@ def _file_type(header: Header) -> str | None:
 
 
 _LAYER_FIELDS = (
-    "head_count", "head_count_kv", "key_length", "value_length", "sliding_window", "sliding_window_layers", "attention_layers",
-    "recurrent_layers", "mla", "mtp_layers", "kv_bytes_per_token_f16",
+    "head_count", "head_count_kv", "key_length", "value_length", "sliding_window", "sliding_window_layers",
+    "attention_layers", "recurrent_layers", "mla", "mtp_layers", "kv_bytes_per_token_f16",
 )  # fmt: skip
 _TENSOR_FIELDS = ("parameters", "quantization", "types", "unknown_types", "weights_bytes", "tensor_count")
 
 
-def _layer_facts(header: Header, parts: Parts, arch: str) -> dict[str, Any]:
+def _layer_facts(header: Header, parts: Parts, arch: str, lost: Unknown | None) -> dict[str, Any]:
     layers = read_layers(header, parts.tensors, arch)
     if isinstance(layers, str):
-        return dict.fromkeys(_LAYER_FIELDS, Unknown(header.problem or layers))
+        return dict.fromkeys(_LAYER_FIELDS, Unknown(layers) if lost is None else lost)
     doubt = _doubt(header, parts)
     unsure = doubt or layers.unknown
     return {
@@ -130,7 +131,7 @@ def _layer_facts(header: Header, parts: Parts, arch: str) -> dict[str, Any]:
 
 
 def _tensor_facts(header: Header, parts: Parts) -> dict[str, Any]:
-    """Sums over the tensors: shares of the parts that are there, totals only of a whole model. `types` holds plain tuples."""
+    """Sums over the tensors: shares of the parts there are, totals of a whole model. `types` holds plain tuples."""
     if header.data_offset is None:
         return dict.fromkeys(_TENSOR_FIELDS, Unknown(header.problem or "the header could not be read to its end"))
     counts: dict[int, int] = defaultdict(int)
@@ -168,7 +169,9 @@ def _doubt(header: Header, parts: Parts) -> str | None:
         return None
     if parts.missing:
         return f"parts of the model are missing: {', '.join(parts.missing[:3])}"
-    return parts.problem or header.problem or "the header could not be read to its end"
+    if parts.trouble:
+        return parts.trouble.words
+    return header.problem or "the header could not be read to its end"
 
 
 def _unless(doubt: str | None, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tensor types and file types of GGUF. Written by tests/gguf/freeze_types.py; a test compares it with the package."""
+"""Tensor types and file types of GGUF. Written by tests/gguf/freeze_types.py, checked by a test."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Command lines of llama-server: words, options by build, and what is wrong with them. Pure: nothing here looks outside."""
+"""Command lines of llama-server: their words and what a build makes of them. Pure: nothing here looks outside."""

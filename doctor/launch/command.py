@@ -1,4 +1,4 @@
-"""Finds the llama-server in a command line: its program, its arguments, the variables set for it, the container it runs in."""
+"""Finds the llama-server in a command line: program, arguments, variables set for it, the container it runs in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _POWERSHELL_VARIABLE = re.compile(r"\$env:([A-Za-z_]\w*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
 _PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|command:|cmd:)", re.IGNORECASE)
 _PORTS = re.compile(r"(?:[^\s]*:)?(\d{1,5}):(\d{1,5})(?:/tcp)?")
+_MOUNT = re.compile(r"((?:[A-Za-z]:)?[^:]+):(/[^:]*)(?::[\w,]+)?")
 _LLAMA_IMAGE = re.compile(r"llama", re.IGNORECASE)
 _FOREIGN_MODULES = ("llama_cpp.server",)
 
-# What may stand in front of a program and start it all the same. Any other first word ("systemctl", "pkill", "cd") does not.
+# What may stand in front of a program and start it all the same. Other first words (systemctl, pkill, cd) do not.
 _WRAPPERS = {
-    "call", "chrt", "cmd", "docker", "doas", "env", "exec", "gdb", "ionice", "lxc", "nerdctl", "nice", "nohup", "numactl",
-    "perf", "podman", "prime-run", "screen", "setsid", "start", "stdbuf", "strace", "sudo", "systemd-run", "taskset", "time",
-    "timeout", "tmux", "unbuffer", "wsl",
+    "call", "chrt", "cmd", "docker", "doas", "env", "exec", "gdb", "ionice", "lxc", "nerdctl", "nice", "nohup",
+    "numactl", "perf", "podman", "prime-run", "screen", "setsid", "start", "stdbuf", "strace", "sudo", "systemd-run",
+    "taskset", "time", "timeout", "tmux", "unbuffer", "wsl",
 }  # fmt: skip
 
 # Options of `docker run` and `podman run` that stand alone; every other one takes the next word.
@@ -35,10 +36,11 @@ _CONTAINER_SWITCHES = {
 class Command(NamedTuple):
     """A command line that starts a server.
 
-    `program` is the word that names it, None where only options were given or the image brings it along. `words` are all
-    words, wrappers and variables in front included; `first` is the index of the first argument of the server itself.
-    `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name. `ports` are
-    (host, container) pairs. `foreign` names a server that is not llama-server: its options are its own.
+    `program` is the word that names it, None where only options were given or the image brings it along. `words` are
+    all words, wrappers and variables in front included; `first` is the index of the first argument of the server
+    itself. `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name.
+    `ports` are (host, container) pairs, `mounts` (host folder, container folder) pairs. `foreign` names a server that
+    is not llama-server: its options are its own.
     """
 
     program: str | None
@@ -46,8 +48,9 @@ class Command(NamedTuple):
     first: int
     variables: dict[str, str]
     image: str | None
-    ports: tuple[tuple[int, int], ...]
-    foreign: str | None
+    ports: tuple[tuple[int, int], ...] = ()
+    mounts: tuple[tuple[str, str], ...] = ()
+    foreign: str | None = None
 
     @property
     def arguments(self) -> tuple[Word, ...]:
@@ -97,7 +100,7 @@ def _find(words: list[Word]) -> Command | None:
         if word.text in ("-m", "-mllama_cpp.server") and (module := _module(words, index)):
             return _command(words, index + 1, module)._replace(foreign=module)
     if _goes_on(words):
-        return Command(None, tuple(words), 0, {}, None, (), None)
+        return Command(None, tuple(words), 0, {}, None)
     return None
 
 
@@ -113,7 +116,9 @@ def _may_start(words: list[Word]) -> bool:
             name = _base(word.text)
             follows = _base(words[index + 1].text) if index + 1 < len(words) else ""
             started = name not in ("docker", "podman", "nerdctl") or follows in ("run", "exec")
-            return name in _WRAPPERS and started or name.startswith("py") or _is_program(words, index) or name == "llama"
+            return (
+                (name in _WRAPPERS and started) or name.startswith("py") or _is_program(words, index) or name == "llama"
+            )
     return False
 
 
@@ -145,7 +150,7 @@ def _command(words: list[Word], index: int, program: str) -> Command:
     container = texts[-1] if runner is not None and texts[runner + 1] == "exec" else None
     if program.lower() == "serve":
         program = "llama-server"  # `llama serve` is another name of it
-    return Command(program, tuple(words), index + 1, dict(_assignments(words[:index])), container, (), None)
+    return Command(program, tuple(words), index + 1, dict(_assignments(words[:index])), container)
 
 
 def _container(words: list[Word]) -> Command | None:
@@ -158,6 +163,7 @@ def _container(words: list[Word]) -> Command | None:
         return None
     variables: dict[str, str] = {}
     ports: list[tuple[int, int]] = []
+    mounts: list[tuple[str, str]] = []
     entrypoint = None
     index = start + 1
     while index < len(words) and words[index].text.startswith("-"):
@@ -170,6 +176,8 @@ def _container(words: list[Word]) -> Command | None:
             variables[assignment[1]] = assignment[2]
         elif name in ("-p", "--publish") and (pair := _PORTS.fullmatch(value)):
             ports.append((int(pair[1]), int(pair[2])))
+        elif name in ("-v", "--volume") and (mount := _MOUNT.fullmatch(value)):
+            mounts.append((mount[1], mount[2]))
         elif name == "--entrypoint":
             entrypoint = value
     if index >= len(words):
@@ -182,7 +190,7 @@ def _container(words: list[Word]) -> Command | None:
         first += 1  # the entry script of the "full" images: --server starts llama-server
     if not (_LLAMA_IMAGE.search(image) or (entrypoint and _SURE_PROGRAM.search(entrypoint))):
         return None
-    return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), None)
+    return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), tuple(mounts))
 
 
 def _assignments(words: Sequence[Word]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,7 +14,10 @@ BOOLEAN_VARIABLES_SINCE = 7376  # a switch with a --no- form refuses a variable 
 
 
 class Segment(NamedTuple):
-    """A spelling during a span of builds. `status`: "" accepted, deprecated, removed (known but refused), other (other programs)."""
+    """A spelling during a span of builds.
+
+    `status`: "" (accepted), deprecated, removed (known, but the start is refused), other (only other programs take it).
+    """
 
     first: int
     last: int | None
@@ -66,12 +68,15 @@ class OptionTable:
     def __init__(self, options: dict[str, Any], fixes: dict[str, Any]) -> None:
         self.oldest: int = options["oldest"]
         self.newest: int = options["newest"]
+        self.exact_through: int = options["exact_through"]
         self._spellings: dict[str, Any] = options["spellings"]
         self._options: dict[str, Any] = options["options"]
         self._variables: dict[str, Any] = options["variables"]
         self.read: dict[str, Any] = fixes["read"]
         self.image: dict[str, Any] = fixes["image"]
-        self._option_fixes = {(spelling, fix.get("given")): fix for fix in fixes["option"] for spelling in fix["spelling"]}
+        self._option_fixes = {
+            (spelling, fix.get("given")): fix for fix in fixes["option"] for spelling in fix["spelling"]
+        }
         self._value_fixes = {
             (option, given): fix["use"] for fix in fixes["value"] for option in fix["option"] for given in fix["given"]
         }

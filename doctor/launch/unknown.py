@@ -1,10 +1,10 @@
-"""What to say about a spelling the build does not take: gone, renamed, not there yet, another program's, or a slip of the pen."""
+"""What to say of a spelling the build does not take: gone, renamed, not there yet, another program's, or a slip."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.launch.values import check_value, quoted, words
+from doctor.launch.values import check_value, quoted
 
 if TYPE_CHECKING:
     from doctor.launch.table import OptionTable, Segment
@@ -36,7 +36,9 @@ def judge(table: OptionTable, spelling: str, value: str | None, build: int) -> V
         sibling = _sibling(table, served[-1], spelling, build)
         right = right or _first_accepted(table, [*sibling, *table.successors(spelling)], value, build)
         if before:
-            gone = f"llama-server has not taken {spelling} since b{(before[-1].last or build) + 1}"
+            since = (before[-1].last or build) + 1
+            surely = " at the latest" if since > table.exact_through + 1 else ""
+            gone = f"llama-server has not taken {spelling} since b{since}{surely}"
             return Verdict("renamed" if right else "removed", _with(gone, why), right, name)
         return Verdict("too-new", _with(f"llama-server takes {spelling} from b{served[0].first}", why), right, name)
     if right is None and why is None:
@@ -67,8 +69,8 @@ def _first_accepted(table: OptionTable, candidates: list[str], value: str | None
         if "{value}" not in candidate and " " not in candidate:
             done = _complete(table, candidate, value, build)
         else:
-            done = candidate.replace(" {value}", "" if value is None else f" {quoted(value)}")
-            done = done if _takes(table, done, build) else None
+            parts = [part if part != "{value}" else value for part in candidate.split()]
+            done = _in_build(table, [part for part in parts if part is not None], build)
         if done is not None:
             return done
     return None
@@ -84,24 +86,30 @@ def _complete(table: OptionTable, spelling: str, value: str | None, build: int) 
     rule = table.value(segment.option, build)
     if value is None and rule is not None and "on" in rule.allowed:
         value = "off" if segment.negated else "on"
-    return words(spelling, value)
+    return _in_build(table, [spelling] if value is None else [spelling, value], build)
 
 
-def _takes(table: OptionTable, text: str, build: int) -> bool:
-    """Whether the build takes these words: every option in them, and every fixed value."""
+def _in_build(table: OptionTable, parts: list[str], build: int) -> str | None:
+    """Options and values as this build takes them, a wrong value put right; None when it cannot take them."""
+    done: list[str] = []
     option = None
-    for word in text.split():
-        if word.startswith("--") or (word.startswith("-") and table.life(word)):
-            segment = table.at(word, build)
-            if segment is None or segment.status == "removed":
-                return False
+    for part in parts:
+        segment = table.at(part, build) if part.startswith("-") and option is None else None
+        if segment is not None:
+            if segment.status == "removed":
+                return None
             option = segment.option if segment.takes else None
-        elif option is not None:
-            rule = table.value(option, build)
-            if rule is None or ((fault := check_value(table, option, rule, word, build)) and fault.kind == "bad-value"):
-                return False
-            option = None
-    return True
+            done.append(part)
+            continue
+        if option is None:
+            return None
+        rule = table.value(option, build)
+        fault = check_value(table, option, rule, part, build) if rule is not None else None
+        if fault is not None and fault.kind == "bad-value" and fault.right is None:
+            return None
+        done.append(quoted(part if fault is None or fault.right is None else fault.right))
+        option = None
+    return " ".join(done)
 
 
 def _sibling(table: OptionTable, segment: Segment, spelling: str, build: int) -> list[str]:

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
     from doctor.launch.table import OptionTable, ValueRule
 
 _INTEGER = re.compile(r"\s*[+-]?\d+")
-_NUMBER = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE
+)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmg])(?:i?b)?", re.IGNORECASE)
 _GROUPED = re.compile(r"\d{1,3}(?:[,_.' ]\d{3})+")
+_FILLED_IN = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]\w*%|^<[^<>]+>$|\{\{|^(?:…|\.{3})$")
 _POWERS = {"k": 1, "m": 2, "g": 3}
 _INT_MAX = (1 << 31) - 1
-_JSON_LIMIT = 20_000
+_VALUE_LIMIT = 20_000
 
 
 class Fault(NamedTuple):
-    """What is wrong with a value. `kind`: bad-value (the start fails) or misread. `right` is the value that was meant, when clear."""
+    """What is wrong with a value. `kind`: bad-value (the start fails) or misread. `right`: what was meant, if clear."""
 
     kind: str
     message: str
@@ -51,7 +54,11 @@ def as_integer(text: str) -> int | None:
 def _check(table: OptionTable, option: str, rule: ValueRule, value: str, build: int) -> Fault | None:
     read = table.read
     shape = read["shape"].get(option)
-    if shape and in_builds(shape["builds"], build) and not re.fullmatch(shape["pattern"], value[:_JSON_LIMIT], re.DOTALL):
+    if (
+        shape
+        and in_builds(shape["builds"], build)
+        and not re.fullmatch(shape["pattern"], value[:_VALUE_LIMIT], re.DOTALL)
+    ):
         return Fault("bad-value", f"is not {shape['words']}", None)
     if option in read["json"]:
         return _json_fault(value)
@@ -84,7 +91,9 @@ def _integer_fault(table: OptionTable, option: str, value: str, build: int) -> F
         ):
             return Fault("bad-value", f"is refused ({limit.message.replace('%d', str(number))})", None)
     if value[found.end() :].strip():
-        return Fault("misread", f"is read as {number}: the letters after the number are dropped", _meant(table, option, value))
+        return Fault(
+            "misread", f"is read as {number}: the letters after the number are dropped", _meant(table, option, value)
+        )
     return None
 
 
@@ -117,19 +126,25 @@ def _number_fault(value: str) -> Fault | None:
 def _json_fault(value: str) -> Fault | None:
     import json
 
-    if len(value) > _JSON_LIMIT:
+    if len(value) > _VALUE_LIMIT:
         return None
     try:
         json.loads(value)
     except RecursionError:
         return None
     except ValueError:
-        quoted = re.sub(r"([{,]\s*)'?([A-Za-z_]\w*)'?\s*:", r'\1"\2": ', value).replace("True", "true").replace("False", "false")
+        quoted = (
+            re.sub(r"([{,]\s*)'?([A-Za-z_]\w*)'?\s*:", r'\1"\2": ', value)
+            .replace("True", "true")
+            .replace("False", "false")
+        )
         try:
             right = json.dumps(json.loads(quoted))
         except (ValueError, RecursionError):
             right = None
-        return Fault("bad-value", "is not JSON (the shell takes plain double quotes away: put the whole in single quotes)", right)
+        return Fault(
+            "bad-value", "is not JSON (the shell takes plain double quotes away: put the whole in single quotes)", right
+        )
     return None
 
 
@@ -144,6 +159,11 @@ def _close(allowed: list[str], value: str) -> str | None:
 def words(spelling: str, value: str | None) -> str:
     """An option and its value as one would type them."""
     return spelling if value is None else f"{spelling} {quoted(value)}"
+
+
+def is_filled_in(value: str) -> bool:
+    """Whether a text holds a variable or a placeholder that is filled in later."""
+    return _FILLED_IN.search(value) is not None
 
 
 def quoted(value: str) -> str:

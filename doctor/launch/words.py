@@ -13,7 +13,10 @@ TEXT_LIMIT = 1 << 16
 WORD_LIMIT = 4096
 QUOTE_LINES = 20
 
-_WINDOWS = re.compile(r"(?:^|[\s\"'&=])(?:[A-Za-z]:\\|\.{1,2}\\|\\\\\w)|\.exe\b|\^[ \t]*$|^\s*(?:set|start)\s", re.MULTILINE | re.IGNORECASE)
+_WINDOWS = re.compile(
+    r"(?:^|[\s\"'&=])(?:[A-Za-z]:\\|\.{1,2}\\|\\\\\w)|\.exe\b|\^[ \t]*$|^\s*(?:set|start)\s",
+    re.MULTILINE | re.IGNORECASE,
+)
 _POWERSHELL = re.compile(r"(?<![`\w])`[ \t]*$|^\s*&\s|\$env:", re.MULTILINE | re.IGNORECASE)
 _CONTINUED = re.compile(r"[\\`^][ \t]*\n")
 _PROMPT = re.compile(
@@ -133,17 +136,19 @@ class _Splitter:
         self._commands[-1].append(Word(text, line, opened))
 
     def _ends_word(self, pieces: list[str]) -> bool:
-        """Whether an operator ends the word here. `a|b` in one piece stays a word: it is a pattern out of a process list."""
+        """Whether an operator ends the word here. `a|b` in one piece stays a word: a pattern out of a process list."""
         char = self._text[self._at]
         if char not in "|;&>":
             return False
         follows = self._text[self._at + 1 : self._at + 2]
         if char == ">":
             return not "".join(pieces).startswith("<")
-        return not follows or follows.isspace() or (follows == char and self._text[self._at + 2 : self._at + 3].isspace())
+        return (
+            not follows or follows.isspace() or (follows == char and self._text[self._at + 2 : self._at + 3].isspace())
+        )
 
     def _quoted(self, quote: str) -> str | None:
-        """The text up to the closing quote; None when there is none near: then this quote and all later ones are letters."""
+        """The text up to the closing quote; None when none is near: then this quote and all later ones are letters."""
         at = self._at + 1
         pieces: list[str] = []
         while at < len(self._text):
@@ -160,10 +165,12 @@ class _Splitter:
                 self._line += text.count("\n")
                 self._at = at + 1
                 return text
-            if char == "\\" and quote == '"' and following in ('"', "\\", "$", "`") and (not self._windows or following == '"'):
-                pieces.append(following)
-                at += 2
-            elif char == "`" and self._powershell and quote == '"' and following:
+            if (
+                char == "\\"
+                and quote == '"'
+                and following in ('"', "\\", "$", "`")
+                and (not self._windows or following == '"')
+            ) or (char == "`" and self._powershell and quote == '"' and following):
                 pieces.append(following)
                 at += 2
             else:
@@ -171,6 +178,12 @@ class _Splitter:
                 at += 1
         self._literal += quote
         return None
+
+    def _escaped_in_quotes(self, char: str) -> str:
+        """The characters that `char` takes the meaning from inside double quotes."""
+        if char == "\\":
+            return '"' if self._windows else '"\\$`'
+        return '"$`' if char == "`" and self._powershell else ""
 
     def _substitution(self) -> str:
         """`$(…)` as it stands, to its closing parenthesis or the end of the line."""

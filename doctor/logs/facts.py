@@ -165,7 +165,9 @@ class LogReader:
         """The facts of all lines taken."""
         single = self.single
         model = [buffer for buffer in self.buffers if buffer.kind == "model"]
-        host = [buffer for buffer in model if buffer.device.startswith(("CPU", "CUDA_Host", "Host", "Vulkan_Host", "BLAS"))]
+        host = [
+            buffer for buffer in model if buffer.device.startswith(("CPU", "CUDA_Host", "Host", "Vulkan_Host", "BLAS"))
+        ]
         kv = sum(buffer.bytes for buffer in self.buffers if buffer.kind == "kv")
         decode = tuple(item.decoded_per_second for item in self.timings if (item.decoded_tokens or 0) >= 8)
         prompt = tuple(item.prompt_per_second for item in self.timings if (item.prompt_tokens or 0) >= 8)

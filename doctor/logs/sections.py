@@ -10,7 +10,9 @@ from doctor.logs.lines import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_PROMPT = re.compile(r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>|[\w.-]+@[\w.-]+:[^$#]{0,200}[$#])\s+\S|^[A-Za-z]:\\[^>]{0,200}>\s*\S")
+_PROMPT = re.compile(
+    r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>|[\w.-]+@[\w.-]+:[^$#]{0,200}[$#])\s+\S|^[A-Za-z]:\\[^>]{0,200}>\s*\S"
+)
 _PROGRAM = re.compile(
     r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
     r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server)(?:\.exe)?[\"']?\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"

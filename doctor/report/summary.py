@@ -28,7 +28,9 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         value = getattr(facts, name)
         if isinstance(value, Unknown):
-            rows.append(Subject(name, worst.get(name, "unknown"), f"{say('not_checked', lang).lower()}: {value.reason}"))
+            rows.append(
+                Subject(name, worst.get(name, "unknown"), f"{say('not_checked', lang).lower()}: {value.reason}")
+            )
             continue
         if value is None or value == ():
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
@@ -106,12 +108,15 @@ def _build(build: Any) -> str:
     number = known(build.number)
     backends = known(build.backends)
     age = known(build.age_days)
-    return _join(
-        f"b{number}" if number else known(build.version_text),
-        known(build.path),
-        "backends " + "+".join(backends) if backends else None,
-        f"{age} days old" if age is not None else None,
-    ) or "no llama-server found"
+    return (
+        _join(
+            f"b{number}" if number else known(build.version_text),
+            known(build.path),
+            "backends " + "+".join(backends) if backends else None,
+            f"{age} days old" if age is not None else None,
+        )
+        or "no llama-server found"
+    )
 
 
 def _gguf(gguf: Any) -> str:

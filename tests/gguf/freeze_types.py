@@ -45,7 +45,7 @@ def text() -> str:
     files.update({number: name for number, name in EXTRA_FILE_TYPES.items() if number not in files})
     files.pop(1024)
     lines = [
-        '"""Tensor types and file types of GGUF. Written by tests/gguf/freeze_types.py; a test compares it with the package."""',
+        '"""Tensor types and file types of GGUF. Written by tests/gguf/freeze_types.py, checked by a test."""',
         "",
         "from __future__ import annotations",
         "",

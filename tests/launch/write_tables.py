@@ -5,7 +5,8 @@
 FOLDER holds flags.json (spellings, values, defaults and variables by build), commit_builds.tsv and build_dates.json.
 Run it again when a newer FOLDER exists; what the sources do not say stands in rules/tables/option_fixes.toml.
 
-Where a change is only known to lie between two builds, both sides are taken as accepting: a doubtful build raises no alarm.
+Where a change is only known to lie between two builds, both sides are taken as accepting: a doubtful build raises no
+alarm.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def options_json(flags: dict[str, Any]) -> str:
         "options": {name: option_row(option) for name, option in sorted(options.items())},
         "variables": variable_rows(options),
     }
-    lines = [f'{{"oldest": {flags["meta"]["range"][0]}, "newest": {flags["meta"]["range"][1]}']
+    meta = flags["meta"]
+    lines = [f'{{"oldest": {meta["range"][0]}, "exact_through": {meta["exact_through"]}, "newest": {meta["range"][1]}']
     for title, block in blocks.items():
         rows = ",\n".join(f"{json.dumps(key)}:{json.dumps(row, separators=(',', ':'))}" for key, row in block.items())
         lines.append(f'"{title}": {{\n{rows}\n}}')
@@ -91,7 +93,7 @@ def spelling_row(name: str, entry: dict[str, Any], options: dict[str, Any]) -> d
 
 
 def option_row(option: dict[str, Any]) -> dict[str, Any]:
-    """{"value": [[first, last, words taken, type, allowed, others too]], "default": [[first, last, text]], "limits": […]}."""
+    """{"value": [[first, last, words taken, type, allowed, others too]], "default": …, "limits": …}."""
     values: list[list[Any]] = []
     for value in option["value"]:
         allowed = [word for word in value.get("allowed", ()) if word]
@@ -118,7 +120,7 @@ def option_row(option: dict[str, Any]) -> dict[str, Any]:
 
 
 def limit_of(condition: str, message: str) -> list[Any] | None:
-    """[lowest, highest, refused, only these, message] of a C++ condition that refuses a number; None when it is no such."""
+    """[lowest, highest, refused, only these, message] of a C++ condition that refuses a number; None if it is none."""
     for name, number in NAMED_NUMBERS.items():
         condition = condition.replace(name, number)
     tests = COMPARISON.findall(condition)
@@ -128,7 +130,8 @@ def limit_of(condition: str, message: str) -> list[Any] | None:
     highest = [int(number) for sign, number in tests if sign == ">"]
     refused = [int(number) for sign, number in tests if sign == "=="]
     only = [int(number) for sign, number in tests if sign == "!="]
-    return [lowest[0] if lowest else None, highest[0] if highest else None, refused, only, message.removeprefix("error: ")]
+    bounds = [lowest[0] if lowest else None, highest[0] if highest else None]
+    return [*bounds, refused, only, message.removeprefix("error: ")]
 
 
 def variable_rows(options: dict[str, Any]) -> dict[str, Any]:

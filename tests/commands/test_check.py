@@ -1,0 +1,139 @@
+"""`doctor check` from saved facts and on the machine it runs on."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from doctor.cli import main
+from doctor.facts import collect as collecting
+from doctor.facts.facts import SUBJECTS, Facts, nothing_known
+from doctor.facts.gpu import Gpu
+from doctor.facts.record import Unknown, from_json, not_collected, to_json
+
+
+def run(capsys, *argv):
+    status = main(["check", *argv])
+    return status, capsys.readouterr()
+
+
+def saved(tmp_path, facts):
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps({"schema_version": 1, "facts": to_json(facts)}))
+    return str(path)
+
+
+def test_this_machine(capsys):
+    status, out = run(capsys, "--format", "json")
+    data = json.loads(out.out)
+    assert status in (0, 1) and out.err == ""
+    assert data["facts"]["machine"]["cores_logical"] >= 1 and data["facts"]["machine"]["ram_total_bytes"] > 1 << 28
+    assert set(data["facts"]) == set(SUBJECTS)
+    assert {"server", "gguf"} <= {item["check"] for item in data["not_checked"]}
+
+
+def test_only_and_skip(capsys):
+    _, out = run(capsys, "--only", "machine", "--format", "json")
+    facts = json.loads(out.out)["facts"]
+    assert facts["gpu"] == {"unknown": "left out by --only or --skip"} and "os" in facts["machine"]
+    _, out = run(capsys, "--only", "machine,gpu", "--skip", "machine", "--format", "json")
+    assert json.loads(out.out)["facts"]["machine"] == {"unknown": "left out by --only or --skip"}
+
+
+def test_save_and_from_give_the_same_findings(capsys, tmp_path):
+    path = str(tmp_path / "saved.json")
+    _, first = run(capsys, "--save", path, "--format", "json")
+    _, second = run(capsys, "--from", path, "--format", "json")
+    one, two = json.loads(first.out), json.loads(second.out)
+    assert one["findings"] == two["findings"] and one["facts"] == two["facts"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"facts": {"machine": 5}}', '{"facts": {"gpu": {"state": 7}}}', "[" * 5000])
+def test_bad_saved_facts_are_one_line(capsys, tmp_path, text):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    status, out = run(capsys, "--from", str(path))
+    assert status == 2 and len(out.err.strip().splitlines()) == 1 and "--from" in out.err
+
+
+def test_facts_of_a_newer_version_are_read(tmp_path, capsys):
+    data = {"facts": {**to_json(nothing_known("x")), "more": 1}}
+    (tmp_path / "new.json").write_text(json.dumps(data))
+    assert run(capsys, "--from", str(tmp_path / "new.json"))[0] == 0
+
+
+def test_a_crashed_check_is_a_finding_and_the_rest_goes_on(capsys, monkeypatch):
+    from doctor.facts import gpu
+
+    monkeypatch.setattr(gpu, "collect", lambda outside: 1 / 0)
+    status, out = run(capsys, "--only", "gpu,machine", "--format", "json")
+    data = json.loads(out.out)
+    assert status == 3
+    assert "doctor/gpu-crashed" in [finding["rule"] for finding in data["findings"]]
+    assert "os" in data["facts"]["machine"]
+
+
+def test_a_check_that_hangs_is_left_behind(capsys, monkeypatch):
+    import threading
+
+    from doctor.facts import gpu
+
+    never = threading.Event()
+    monkeypatch.setitem(collecting.DEADLINES, "gpu", 0.1)
+    monkeypatch.setattr(gpu, "collect", lambda outside: never.wait(20))
+    _, out = run(capsys, "--only", "gpu", "--format", "json")
+    never.set()
+    assert {"check": "gpu", "reason": "no result within 0.1 s"} in json.loads(out.out)["not_checked"]
+
+
+def test_nothing_unknown_shows_green(capsys, tmp_path):
+    _, out = run(capsys, "--from", saved(tmp_path, nothing_known("not looked")))
+    green = [line for line in out.out.splitlines() if line.lstrip().startswith("✓ ") and "Nothing wrong" not in line]
+    assert green == []
+
+
+def test_a_gpu_that_does_not_work_is_not_green(capsys, tmp_path):
+    gpu = replace(not_collected(Gpu, "x"), state="driver-not-loaded", detail="Driver Not Loaded", hardware=True, devices=())
+    _, out = run(capsys, "--from", saved(tmp_path, replace(nothing_known("x"), gpu=gpu)))
+    assert "✓ gpu" not in out.out and "Driver Not Loaded" in out.out
+
+
+def test_records_survive_json():
+    facts = replace(nothing_known("x"), gpu=replace(not_collected(Gpu, "y"), state="ok", devices=()))
+    assert from_json(Facts, json.loads(json.dumps(to_json(facts)))) == facts
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("http://127.0.0.1:9000", ("http://127.0.0.1:9000", "option")),
+        (None, ("http://127.0.0.1:8080", "default")),
+    ],
+)
+def test_server_url(option, expected):
+    assert collecting.server_url(option, None, ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "prefix", "url"),
+    [
+        (None, None, None, "http://127.0.0.1:8080"),
+        ("0.0.0.0", 9000, None, "http://127.0.0.1:9000"),
+        ("::", 9000, "/llm", "http://[::1]:9000/llm"),
+        ("192.0.2.1", 80, "", "http://192.0.2.1:80"),
+        (Unknown("x"), Unknown("x"), Unknown("x"), "http://127.0.0.1:8080"),
+    ],
+)
+def test_server_url_of_a_launch_command(host, port, prefix, url):
+    from doctor.facts.launch import Launch
+
+    started = replace(not_collected(Launch, "x"), host=host, port=port, api_prefix=prefix)
+    assert collecting.server_url(None, started, ()) == (url, "launch")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [("http://127.0.0.1:1", True), ("localhost:1", True), ("http://[::1]:1/v1", True), ("http://192.0.2.1", False), ("http://127.example.org", False)],
+)
+def test_loopback(url, expected):
+    assert collecting.is_loopback(url) is expected

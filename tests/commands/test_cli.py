@@ -1,0 +1,141 @@
+"""The command line as a user meets it: exit statuses, output on the right stream, one clear line for bad input."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from doctor import __version__
+from doctor.cli import main
+from doctor.outside import Outside
+
+OOM = (
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 8192.00 MiB on device 0: cudaMalloc failed: out of memory\n"
+    "llama_kv_cache_init: failed to allocate buffer for kv cache\n"
+)
+
+
+class Stdin(Outside):
+    def __init__(self, data):
+        super().__init__()
+        self.data = data
+
+    def stdin(self):
+        return io.BytesIO(self.data)
+
+
+def run(capsys, *argv, stdin=b""):
+    try:
+        status = main(list(argv), Stdin(stdin))
+    except SystemExit as end:
+        status = end.code
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def test_version(capsys):
+    assert run(capsys, "--version")[:2] == (0, f"doctor {__version__}\n")
+
+
+@pytest.mark.parametrize("verb", [[], ["check"], ["explain"], ["log"], ["rules"], ["rules", "show"]])
+def test_help_has_words(capsys, verb):
+    status, out, _ = run(capsys, *verb, "--help")
+    assert status == 0 and "usage: doctor" in out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["chekc"],
+        ["log"],
+        ["log", "no/such/file"],
+        ["log", "."],
+        ["check", "--only", "gpuu"],
+        ["check", "--from", "no/such/file"],
+        ["check", "--key", "NO_SUCH_VARIABLE"],
+        ["check", "--format", "xml"],
+        ["rules", "show", "no/such"],
+        ["rules", "list", "nosuch"],
+        ["explain"],
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(capsys, argv):
+    status, out, err = run(capsys, *argv)
+    assert status == 2 and out == "" and "Traceback" not in err
+    assert err.strip().splitlines()[-1].startswith("doctor")
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("error", 1), ("warning", 1), ("never", 0)])
+def test_exit_status_follows_the_threshold(capsys, fail_on, status):
+    assert run(capsys, "log", "-", "--fail-on", fail_on, stdin=OOM.encode())[0] == status
+
+
+def test_json_alone_on_stdout_in_the_promised_shape(capsys):
+    status, out, err = run(capsys, "log", "-", "--format", "json", stdin=OOM.encode())
+    data = json.loads(out)
+    assert status == 1 and err == ""
+    assert data["schema_version"] == 1 and data["tool"]["version"] == __version__
+    assert {"findings", "not_checked", "facts"} <= set(data)
+    finding = data["findings"][0]
+    assert finding["cause"] == "gpu-oom-kv-cache" and finding["severity"] == "error" and finding["status"] == "seen"
+    assert {"rule", "title", "why", "evidence", "remedies", "explains", "references"} <= set(finding)
+    assert {"text", "source", "line"} == set(finding["evidence"][0]) and finding["evidence"][-1]["line"] == 2
+    assert {"text", "command", "price"} == set(finding["remedies"][0])
+
+
+def test_empty_input_is_no_error(capsys):
+    status, out, _ = run(capsys, "log", "-", stdin=b"")
+    assert status == 0 and "empty" in out
+
+
+@pytest.mark.parametrize("data", [b"\x00" * 5000, b"\xff\xfe\x00", bytes(range(256)) * 50, b"\x1b[2J\x1b]0;x\x07", b"{" * 100_000])
+def test_rubbish_is_survived_and_no_control_character_leaves(capsys, data):
+    status, out, err = run(capsys, "log", "-", stdin=data)
+    assert status in (0, 1) and err == ""
+    assert not [c for c in out if ord(c) < 32 and c != "\n"]
+
+
+def test_secrets_and_escapes_of_a_paste_do_not_leave(capsys):
+    paste = OOM.replace("device 0", "\x1b[31mdevice 0") + "llama-server -m x.gguf --api-key sk-local-test -c 131072\n"
+    for form in ("text", "json"):
+        _, out, _ = run(capsys, "log", "-", "--format", form, stdin=paste.encode())
+        assert "sk-local-test" not in out and "\x1b" not in out
+
+
+def test_chinese(capsys):
+    _, out, _ = run(capsys, "log", "-", "--lang", "zh", stdin=OOM.encode())
+    assert "先做这个" in out and "显存" in out
+
+
+def test_language_follows_the_locale(capsys, monkeypatch):
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert "先做这个" in run(capsys, "log", "-", stdin=OOM.encode())[1]
+
+
+def test_explain_answers_and_rule_id_shows_the_rule(capsys):
+    assert "KV" in run(capsys, "explain", "kv cache out of memory")[1]
+    status, out, _ = run(capsys, "explain", "memory/gpu-oom-kv-cache")
+    assert status == 0 and "sign: " in out
+
+
+def test_rules_list_and_check(capsys):
+    assert "memory/gpu-oom-kv-cache" in run(capsys, "rules", "list", "memory")[1]
+    assert json.loads(run(capsys, "rules", "list", "--format", "json")[1])["rules"]
+    assert run(capsys, "rules", "check")[:2] == (0, "every rule is sound\n")
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m doctor rules list | head -1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_ascii_terminal_is_survived():
+    done = subprocess.run(
+        [sys.executable, "-m", "doctor", "explain", "显存不够", "--lang", "zh"],
+        capture_output=True, timeout=60, env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == b""

@@ -1,0 +1,80 @@
+"""Every rule is sound, its examples come out as it says, and healthy logs stay silent."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.commands.log import read
+from doctor.engine.check import faults
+from doctor.engine.load import load, read_rules, read_table, rules_folder
+from doctor.outside import Outside
+from doctor.secrets import Vault
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+OUTSIDE = Outside()
+FOLDER = rules_folder(OUTSIDE)
+RULES = read_rules(OUTSIDE, FOLDER)
+CAUSES = [cause for group in read_table(OUTSIDE, FOLDER, "causes").values() for cause in group]
+REPORTS = [json.loads(line) for line in (FIXTURES / "cases" / "reports.jsonl").read_text().splitlines()]
+HEALTHY = [json.loads(line) for line in (FIXTURES / "cases" / "healthy.jsonl").read_text().splitlines()]
+
+
+def test_every_rule_is_sound():
+    assert faults(RULES, CAUSES) == ()
+
+
+def test_there_are_enough_rules():
+    assert len(RULES) >= 60
+
+
+def test_every_cause_of_the_vocabulary_has_a_rule():
+    assert set(CAUSES) - {rule.cause for rule in RULES} == set()
+
+
+def test_every_rule_can_be_found_by_words_of_both_languages():
+    for rule in RULES:
+        assert any(not phrase.isascii() for phrase in rule.phrases), f"{rule.id} has no Chinese phrase"
+        assert any(phrase.isascii() for phrase in rule.phrases), f"{rule.id} has no English phrase"
+
+
+def diagnose_text(text):
+    facts, diagnosis, _ = read([text.encode()], load(OUTSIDE), OUTSIDE, Vault(), lang="en", source="input")
+    return diagnosis.findings
+
+
+def pasted(report):
+    parts = [f"$ {report['command']}"] if report.get("command") else []
+    parts += [report["config"]] if report.get("config") else []
+    parts += [report["input"]]
+    parts += [f"# {report['facts']}"] if report.get("facts") else []
+    return "\n".join(parts) + "\n"
+
+
+@pytest.mark.parametrize("report", HEALTHY, ids=lambda report: report["id"])
+def test_healthy_report_is_silent(report):
+    assert [f.rule for f in diagnose_text(pasted(report)) if f.severity != "note"] == []
+
+
+GOOD = sorted((FIXTURES / "logs" / "good").glob("*"))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
+def test_healthy_log_is_silent(path):
+    assert [f.rule for f in diagnose_text(path.read_text(errors="replace")) if f.severity != "note"] == []
+
+
+def test_labelled_reports_keep_their_rank():
+    """A floor, not the aim: a change to a rule or to the ranking must not lose what was right."""
+    from doctor.commands.explain import fitting
+
+    knowledge = load(OUTSIDE)
+    paste = words = 0
+    for report in REPORTS:
+        good = {report["label"], *report.get("also_ok", [])}
+        found = diagnose_text(pasted(report))
+        paste += bool(found) and found[0].cause in good
+        explained = fitting(report["question"], knowledge, "en")
+        words += bool(explained) and explained[0].cause in good
+    assert paste / len(REPORTS) >= 0.60
+    assert words / len(REPORTS) >= 0.60
