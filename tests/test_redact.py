@@ -140,6 +140,7 @@ def test_trees():
         ("tab\tand\nline stay", "tab\tand\nline stay"),
         ("中文 stays ✓", "中文 stays ✓"),
         ("over\rwrite", "overwrite"),
+        ("lone \ud800 surrogate", "lone  surrogate"),
     ],
 )
 def test_control_characters(text, expected):

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.exits import Exit
+from doctor.engine.finding import NotChecked
 from doctor.engine.rules import SEVERITIES
 from doctor.redact import Redactor
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.engine.finding import Finding, Report
+    from doctor.engine.load import Knowledge
     from doctor.outside import Outside
     from doctor.report.text import Row, Subject
     from doctor.secrets import Vault
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 def redactor(outside: Outside, vault: Vault | None = None) -> Redactor:
     """The redactor for this user and machine."""
     return Redactor(names=outside.identity(), home=outside.home(), vault=vault)
+
+
+def left_out(knowledge: Knowledge) -> tuple[NotChecked, ...]:
+    """Rule files that are wrong and were left out, as checks that were not made."""
+    return tuple(NotChecked(f"rules/{fault.partition(':')[0]}", fault) for fault in knowledge.left_out)
 
 
 def answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, redactor
+from doctor.commands.answer import answer, left_out, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
@@ -44,7 +44,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     report = Report(
         command="check",
         findings=(*diagnosis.findings, *crashes),
-        not_checked=not_checked(facts, diagnosis),
+        not_checked=(*not_checked(facts, diagnosis), *left_out(knowledge)),
         facts=plain,
         found_nothing=say("nothing_check", lang),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.answer import answer, redactor
+from doctor.commands.answer import answer, left_out, redactor
 from doctor.engine.diagnose import advise
 from doctor.engine.finding import Evidence, Finding, Report
 from doctor.engine.load import load
@@ -41,7 +41,7 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
     report = Report(
         command="explain",
         findings=findings,
-        not_checked=(),
+        not_checked=left_out(knowledge),
         facts={},
         found_nothing=say("nothing_explain", lang),
         notes=(say("several", lang),) if several else (),

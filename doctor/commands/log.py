@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.answer import answer, redactor
+from doctor.commands.answer import answer, left_out, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.load import load
@@ -32,15 +32,16 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     lang = language(options.lang, dict(outside.environ))
     source = "input" if options.file == "-" else options.file
     vault = Vault()
+    knowledge = load(outside)
     try:
         stream = outside.stdin() if options.file == "-" else outside.open(options.file)
-        facts, found, count = read(outside.chunks(stream), load(outside), outside, vault, lang=lang, source=source)
+        facts, found, count = read(outside.chunks(stream), knowledge, outside, vault, lang=lang, source=source)
     except OutsideError as error:
         raise UsageError(str(error)) from None
     report = Report(
         command="log",
         findings=found.findings,
-        not_checked=(),
+        not_checked=left_out(knowledge),
         facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
         found_nothing=say("nothing_log" if count else "empty_log", lang),
     )
@@ -71,6 +72,6 @@ def paste_facts(paste: Paste, outside: Outside, vault: Vault) -> Facts:
         facts = replace(
             facts,
             launch=launch.from_commands(outside, vault, paste.commands, build_number=number),
-            build=build.from_number(number, source="log"),
+            build=build.from_number(outside, number, source="log"),
         )
     return facts

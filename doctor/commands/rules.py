@@ -24,16 +24,13 @@ if TYPE_CHECKING:
 def rules(options: argparse.Namespace, outside: Outside) -> int:
     """Carry out `rules list`, `rules show ID` or `rules check`."""
     from doctor.exits import Exit, UsageError
-    from doctor.engine.rules import RuleError
-
     lang = language(options.lang, dict(outside.environ))
     if options.rules_verb == "check":
         from doctor.engine.check import faults
 
-        try:
-            found = faults(read_rules(outside, rules_folder(outside)))
-        except RuleError as error:
-            found = (str(error),)
+        left_out: list[str] = []
+        sound = read_rules(outside, rules_folder(outside), left_out)
+        found = (*left_out, *faults(sound))
         write("".join(f"{fault}\n" for fault in found) or "every rule is sound\n")
         return Exit.FINDINGS if found else Exit.OK
     knowledge = load(outside)

@@ -21,10 +21,11 @@ FORMAT = 1
 
 
 class Knowledge(NamedTuple):
-    """All rules, and the index `explain` searches."""
+    """All rules, the index `explain` searches, and the rule files left out because they are wrong, a line each."""
 
     rules: tuple[Rule, ...]
     words: dict[str, Any]
+    left_out: tuple[str, ...] = ()
 
 
 def rules_folder(outside: Outside) -> str:
@@ -36,7 +37,7 @@ def rules_folder(outside: Outside) -> str:
 
 
 def load(outside: Outside) -> Knowledge:
-    """The rules, from the compiled form when it is fresh. Raises RuleError when a rule file is wrong."""
+    """The rules, from the compiled form when it is fresh. Raises RuleError when there are no rules at all."""
     compiled = _compiled()
     usable = compiled is not None and compiled.FORMAT == FORMAT
     if usable and compiled.STAMP == "wheel":
@@ -45,25 +46,35 @@ def load(outside: Outside) -> Knowledge:
     stamp = _stamp(outside, folder)
     if usable and compiled.STAMP == stamp:
         return _from_plain(compiled.RULES, compiled.INDEX)
-    rules = read_rules(outside, folder)
+    left_out: list[str] = []
+    rules = read_rules(outside, folder, left_out)
     from doctor.engine.search import build_index
 
     index = build_index(rules, read_table(outside, folder, "concepts"))
-    if folder == _CHECKOUT_RULES:
+    if folder == _CHECKOUT_RULES and not left_out:
         _write_compiled(outside, stamp, rules, index)
-    return Knowledge(rules, index)
+    return Knowledge(rules, index, tuple(left_out))
 
 
-def read_rules(outside: Outside, folder: str) -> tuple[Rule, ...]:
-    """Every rule file below `folder`, in the order of their ids. Raises RuleError on the first bad one."""
+def read_rules(outside: Outside, folder: str, left_out: list[str] | None = None) -> tuple[Rule, ...]:
+    """Every rule file below `folder`, in the order of their ids.
+
+    A file that is wrong raises RuleError, or is noted in `left_out` when that is given: one bad rule must not take the
+    others away from a user.
+    """
     rules = []
     for subject in outside.list_folder(folder):
         if subject == "tables" or not outside.stat(os.path.join(folder, subject)).is_dir:
             continue
         for name in outside.list_folder(os.path.join(folder, subject)):
             if name.endswith(".toml"):
-                path = os.path.join(folder, subject, name)
-                rules.append(rule_from_toml(f"{subject}/{name[:-5]}", _toml(outside, path)))
+                try:
+                    data = _toml(outside, os.path.join(folder, subject, name))
+                    rules.append(rule_from_toml(f"{subject}/{name[:-5]}", data))
+                except RuleError as error:
+                    if left_out is None:
+                        raise
+                    left_out.append(str(error))
     return tuple(rules)
 
 

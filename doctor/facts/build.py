@@ -54,9 +54,9 @@ class BuildDevice:
 class Build:
     """The llama-server in use.
 
-    `source`: option, launch, process, path, common-place, server, log. `number` is the build ("b6143" -> 6143), resolved
-    by commit where the binary only prints 1 or 0. `upstream` is whether the commit is one of llama.cpp itself; a
-    fork's numbers and options mean something else. `age_days` counts from the day of that build. `backends` are those
+    `source`: option, launch, process, path, common-place, server, log. `number` is the build ("b6143" -> 6143),
+    resolved by commit where the binary only prints 1 or 0. `upstream` is whether the commit is one of llama.cpp itself;
+    a fork's numbers and options mean something else. `age_days` counts from the day of that build. `backends` are those
     of `--list-devices`, of the libraries beside the binary and of its build folder (CUDA, Vulkan, HIP, Metal, SYCL,
     CPU, …). `gpu_backend` is whether any of them drives a GPU. `devices` are those `--list-devices` names, none on a
     CPU build. `cmake` holds GGML_*, LLAMA_*, CMAKE_CUDA_ARCHITECTURES and the like of CMakeCache.txt, absent outside a
@@ -88,23 +88,16 @@ def collect(outside: Outside, *, option: str | None, launch: Fact[Launch]) -> Bu
     return not_collected(Build, place.reason)
 
 
-def named(outside: Outside, text: str, source: str) -> Build:
-    """The build that a server ("b10434-7e4c0a9") or a log ("build: 6143 (abc1234)", "version: …") names."""
-    from doctor.facts.build_output import parse_version
+def from_number(outside: Outside, number: Fact[int], *, source: str, commit: str | None = None) -> Fact[Build]:
+    """The build that a log or a server names by its number, without the program itself; unknown without a number."""
     from doctor.facts.build_table import identify
 
-    short = re.search(r"\bb(\d{1,9})-([0-9a-f]{7,40})\b", text)
-    plain = re.search(r"\bbuild(?:_info)?\s*[:=]\s*b?(\d{1,9}) ?[-(]\s*([0-9a-f]{7,40})?", text)
-    version = parse_version(text)
-    found = short or plain
-    number = version.number if version else int(found[1]) if found else None
-    commit = version.commit if version else found[2] if found else None
-    blank = not_collected(Build, "only its number is known, not the program itself")
-    identity = identify(outside, number, commit)
+    if known(number) is None and commit is None:
+        return number if isinstance(number, Unknown) else Unknown("the text names no build")
+    identity = identify(outside, known(number), commit)
     return replace(
-        blank,
+        not_collected(Build, "only its number is known, not the program itself"),
         source=source,
-        version_text=version.text if version else text.strip()[:200],
         number=identity.number,
         commit=commit,
         upstream=identity.upstream,

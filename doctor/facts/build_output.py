@@ -16,7 +16,9 @@ _FORMATS = (
     re.compile(r"\(build (?P<number>\d{1,9}), commit (?P<commit>[0-9a-fA-F]{7,40})?"),  # b10394 and newer
     re.compile(r"^(?P<number>\d{1,9}) \((?P<commit>[0-9a-fA-F]{7,40})?"),  # before: "6143 (abc1234)"
 )
-_DEVICE = re.compile(r"\s+(?P<name>\S{1,80}): (?P<text>.{0,200}?) \((?P<total>\d{1,9}) MiB, (?P<free>\d{1,9}) MiB free\)")
+_DEVICE = re.compile(
+    r"\s+(?P<name>\S{1,80}): (?P<text>.{0,200}?) \((?P<total>\d{1,9}) MiB, (?P<free>\d{1,9}) MiB free\)"
+)
 _DEVICES_LIMIT = 64
 MIB = 1 << 20
 

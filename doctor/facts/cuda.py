@@ -190,7 +190,7 @@ def _text(outside: Outside, path: str) -> str:
 
 
 def _two_numbers(text: str) -> str | None:
-    match = re.search(r"(?<![\d.])\d{1,2}\.\d{1,2}(?=\.|\b)", text[:1000])
+    match = re.search(r"(?<![\d.])\d{1,2}\.\d{1,2}", text[:1000])
     return match.group(0) if match else None
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from doctor.launch.command import Command
     from doctor.launch.fields import Origin
+    from doctor.logs.sections import Command as PastedCommand
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -123,6 +126,20 @@ def collect(
     if not isinstance(seen, Seen):
         return seen
     return judge(outside, vault, seen, build_number)
+
+
+def from_commands(
+    outside: Outside, vault: Vault, commands: Iterable[PastedCommand], *, build_number: Fact[int]
+) -> Fact[Launch]:
+    """The launch command among the command lines of a paste; absent when there is none."""
+    from doctor.launch.command import parse_command
+    from doctor.launch.fields import Origin
+
+    for pasted in commands:
+        command = parse_command(pasted.text, pasted.line)
+        if command is not None and (command.program or command.image):
+            return judge(outside, vault, Seen(command, Origin("paste", outside.home())), known(build_number))
+    return None
 
 
 def find(outside: Outside, vault: Vault, *, text: str | None, port: int | None = None) -> Fact[Seen]:

@@ -125,9 +125,9 @@ class _Fields:
             "published_port": published[0] if published else None,
             "program": self._command.program,
             "command": command_text,
-            "options": foreign or self._options,
+            "options": self._options if foreign is None else foreign,
             "environment": self._environment,
-            "problems": foreign or problems,
+            "problems": problems if foreign is None else foreign,
             "model": self._path("--model"),
             "hf_repo": self._text("--hf-repo"),
             "mmproj": self._path("--mmproj"),
@@ -240,4 +240,4 @@ class _Fields:
             return True, first if hidden else Unknown(f"the key of {option.spelling} is filled in by the shell")
         if "--api-key-file" in self._last:
             return True, Unknown("the key stands in the file of --api-key-file")
-        return self._absent if self._absent else False, self._absent
+        return (False if self._absent is None else self._absent), self._absent

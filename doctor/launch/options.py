@@ -105,8 +105,9 @@ class _Reader:
             return
         if any(self._words[at].open for at in range(first, self._at)):
             self.filled_in.add(segment.option)
-        elif values and segment.option not in self._table.read["secret"]:
-            self._check(word, segment, values[0])
+        elif segment.option not in self._table.read["secret"]:
+            for value in values:
+                self._check(word, segment, value)
         self._add(word, segment.option, self._hidden(segment.option, first), segment.negated)
 
     def _swallows_option(self, segment: Segment) -> bool:
@@ -169,7 +170,7 @@ class _Reader:
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
             self._at += 1
-        if word.text in ("-", "--", "---") or word.open:
+        if word.open:
             return
         spelling = head if equals else name
         value = tail if equals else " ".join(self.texts[first : self._at]) or None

@@ -68,7 +68,8 @@ def _check(table: OptionTable, option: str, rule: ValueRule, value: str, build: 
             return None
         if option not in read["integer_or_word"]:
             return Fault("bad-value", f"is none of {', '.join(rule.allowed)}", _close(rule.allowed, value))
-    if rule.kind == "int" or option in read["integer_or_word"] or option in read["unsigned"]:
+    whole = (*read["integer"], *read["integer_or_word"], *read["unsigned"])
+    if rule.kind == "int" or option in whole:
         return _integer_fault(table, option, value, build)
     if option in read["number"]:
         return _number_fault(value)

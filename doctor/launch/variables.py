@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.launch import LaunchOption, OptionProblem
 from doctor.launch.options import hide, is_secret
 from doctor.launch.table import BOOLEAN_VARIABLES_SINCE
-from doctor.launch.values import check_value, is_filled_in
+from doctor.launch.values import check_value, is_filled_in, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -112,6 +112,9 @@ def _unread(table: OptionTable, name: str, value: str, build: int) -> OptionProb
     if words_now is None and option is not None:
         spelling = f"--no-{option[2:]}" if negated else option
         words_now = _successor(table, table.successors(spelling), value, build)
+        segment = table.at(spelling, build)
+        if words_now is None and segment is not None and segment.status != "removed":
+            words_now = words(spelling, value[:120] if segment.takes and not is_secret(name) else None)
     if life and life[0].first > build:
         return OptionProblem(
             name,

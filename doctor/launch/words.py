@@ -24,7 +24,7 @@ _PROMPT = re.compile(
     r"[\w.-]+@[\w.-]+:[^$#\n]{0,200}[$#][ \t]+|```\w*[ \t]*$|>[ \t]+)",
     re.MULTILINE,
 )
-_PLACEHOLDER = re.compile(r"<[^<>\s|&;]{1,80}>")
+_PLACEHOLDER = re.compile(r"<[^<>\s&;]{1,80}>")
 _OPERATOR = re.compile(r"&&|\|\||[|;&]")
 _REDIRECT = re.compile(r"&?>{1,2}(?:&\d)?|<")
 _ELLIPSIS = ("…", "...", "....")
@@ -107,32 +107,33 @@ class _Splitter:
     def _word(self) -> None:
         line = self._line
         pieces: list[str] = []
-        opened = quoted = False
+        bare: list[str] = []  # the pieces in which a shell would still fill something in
+        quoted = False
         while self._at < len(self._text):
             char = self._text[self._at]
             if char.isspace() or _CONTINUED.match(self._text, self._at) or self._ends_word(pieces):
                 break
             if char in "\"'" and char not in self._literal and (piece := self._quoted(char)) is not None:
                 quoted = True
-                opened = opened or (char == '"' and _expands(piece))
                 pieces.append(piece)
+                bare.append(piece if char == '"' else "")
             elif char == "$" and self._text.startswith("$(", self._at):
                 pieces.append(self._substitution())
-                opened = True
+                bare.append(pieces[-1])
             elif char == self._escape and self._at + 1 < len(self._text):
                 pieces.append(self._text[self._at + 1])
                 self._at += 2
             else:
                 pieces.append(char)
+                bare.append(char)
                 self._at += 1
-                opened = opened or char == "$"
         text = "".join(pieces)
         if self._skip_next:
             self._skip_next = False
             return
         if text.isdigit() and not quoted and _REDIRECT.match(self._text, self._at):
             return  # the 2 of 2>
-        opened = opened or bool(_PLACEHOLDER.search(text)) or text in _ELLIPSIS or _expands(text, percent=self._windows)
+        opened = bool(_PLACEHOLDER.search(text)) or text in _ELLIPSIS or _expands("".join(bare), windows=self._windows)
         self._commands[-1].append(Word(text, line, opened))
 
     def _ends_word(self, pieces: list[str]) -> bool:
@@ -198,9 +199,8 @@ class _Splitter:
         return self._text[start : self._at]
 
 
-def _expands(text: str, *, percent: bool = False) -> bool:
+def _expands(text: str, *, windows: bool) -> bool:
     """Whether a shell or a template would fill something in."""
-    if "$" not in text and "%" not in text and "{{" not in text:
+    if not any(mark in text for mark in ("$", "%", "{{", "`")):
         return False
-    pattern = r"\$[A-Za-z_{(]|\{\{" + (r"|%[A-Za-z_]\w*%" if percent else "")
-    return re.search(pattern, text) is not None
+    return re.search(r"\$[A-Za-z_{(]|\{\{" + (r"|%[A-Za-z_]\w*%" if windows else "|`[^`]+`"), text) is not None

@@ -110,7 +110,7 @@ def test_the_tightest_group_on_the_way_up_counts(tmp_path):
 def test_cgroup_v1(tmp_path, shows):
     """Without a cgroup namespace the group's path stays the host's, and the mount shows only the part below it."""
     group = "/docker/0123456789abcdef0123456789abcdef"
-    root, place = ("/", group) if shows == "host" else (group, "")
+    root, place = ("/", f"{group}/app") if shows == "host" else (group, "/app")
     mounts = ROOT_ON_NVME
     for number, controllers in enumerate(("cpu,cpuacct", "memory")):
         point = f"/sys/fs/cgroup/{controllers}"
@@ -118,7 +118,7 @@ def test_cgroup_v1(tmp_path, shows):
     memory, cpu = f"/sys/fs/cgroup/memory{place}", f"/sys/fs/cgroup/cpu,cpuacct{place}"
     files = changed(
         **{
-            "/proc/self/cgroup": f"11:memory:{group}\n4:cpu,cpuacct:{group}\n1:name=systemd:{group}\n0::/x\n",
+            "/proc/self/cgroup": f"11:memory:{group}/app\n4:cpu,cpuacct:{group}/app\n1:name=systemd:{group}\n0::/x\n",
             "/proc/self/mountinfo": mounts,
             f"{memory}/memory.limit_in_bytes": f"{6 * GIB}\n",
             f"{memory}/memory.usage_in_bytes": f"{3 * GIB}\n",
@@ -136,6 +136,35 @@ def test_cgroup_v1(tmp_path, shows):
     assert machine.cgroup_memory_limit_bytes == 6 * GIB
     assert machine.cgroup_memory_used_bytes == 2 * GIB
     assert machine.cgroup_cpus == 1.5
+
+
+def test_cgroup_v1_without_limits(tmp_path):
+    mounts = ROOT_ON_NVME + "40 29 0:60 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    files = changed(
+        **{
+            "/proc/self/cgroup": "11:memory:/\n",
+            "/proc/self/mountinfo": mounts,
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes": f"{3 * GIB}\n",
+        }
+    )
+    machine = collect(Tree(tmp_path, files), None)
+    assert (machine.cgroup_memory_limit_bytes, machine.cgroup_memory_used_bytes, machine.cgroup_cpus) == (
+        None,
+        None,
+        None,
+    )
+
+
+def test_group_outside_of_what_the_namespace_shows(tmp_path):
+    files = changed(
+        **{
+            "/proc/self/cgroup": "0::/../neighbour\n",
+            "/sys/fs/neighbour/memory.max": "1\n",
+            "/sys/fs/cgroup/memory.max": f"{GIB}\n",
+        }
+    )
+    assert collect(Tree(tmp_path, files), None).cgroup_memory_limit_bytes == GIB
 
 
 def test_cgroup_that_cannot_be_read_is_unknown(tmp_path):
