@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from doctor import __version__
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
     from doctor.outside import Outside
 
 
@@ -24,18 +27,28 @@ def main(argv: list[str] | None = None, outside: Outside | None = None) -> int:
     options = parser().parse_args(words)
     outside = outside or Outside()
     try:
-        if options.verb == "check":
-            from doctor.commands.check import check as command
-        elif options.verb == "explain":
-            from doctor.commands.explain import explain as command
-        elif options.verb == "log":
-            from doctor.commands.log import log as command
-        else:
-            from doctor.commands.rules import rules as command
-        return int(command(options, outside))
+        return int(_command(options.verb)(options, outside))
     except UsageError as error:
         print(f"doctor: {error}", file=sys.stderr)  # noqa: T201
         return Exit.USAGE
+
+
+def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
+    if verb == "check":
+        from doctor.commands.check import check
+
+        return check
+    if verb == "explain":
+        from doctor.commands.explain import explain
+
+        return explain
+    if verb == "log":
+        from doctor.commands.log import log
+
+        return log
+    from doctor.commands.rules import rules
+
+    return rules
 
 
 def run() -> None:

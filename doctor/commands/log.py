@@ -10,7 +10,7 @@ from doctor.engine.finding import Report
 from doctor.engine.load import load
 from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
-from doctor.facts.facts import nothing_known
+from doctor.facts.pasted import paste_facts
 from doctor.facts.record import to_json
 from doctor.logs.paste import Paste
 from doctor.outside import OutsideError
@@ -56,22 +56,3 @@ def read(
     hits = Matcher(knowledge.rules).scan(paste)
     facts = paste_facts(paste, outside, vault)
     return facts, diagnose(knowledge.rules, facts, hits, lang=lang, source=source), paste.count
-
-
-def paste_facts(paste: Paste, outside: Outside, vault: Vault) -> Facts:
-    """What a text alone says: its numbers, the launch command in it, the build it names."""
-    from dataclasses import replace
-
-    from doctor.facts import build, launch
-
-    read_log = paste.log
-    number = read_log.build_number
-    facts = nothing_known("only a text was given")
-    facts = replace(facts, log=read_log)
-    if hasattr(launch, "from_commands"):  # TEMPORARY until the collectors stand
-        facts = replace(
-            facts,
-            launch=launch.from_commands(outside, vault, paste.commands, build_number=number),
-            build=build.from_number(outside, number, source="log"),
-        )
-    return facts

@@ -11,7 +11,7 @@ from doctor.engine.conditions import ConditionError, parse
 from doctor.engine.diagnose import diagnose
 from doctor.engine.match import Matcher
 from doctor.engine.templates import pieces_of
-from doctor.facts.facts import Facts, nothing_known
+from doctor.facts.facts import Facts
 from doctor.facts.record import FactsFormatError, Unknown, field_types, from_json, not_collected
 
 if TYPE_CHECKING:
@@ -57,12 +57,14 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
 
 def example_fires(rule: Rule, example: Example) -> bool:
     """Whether the rule alone fires on its example. Raises FactsFormatError for facts that do not exist."""
+    from doctor.facts.pasted import paste_facts
     from doctor.logs.paste import Paste
+    from doctor.outside import Outside
+    from doctor.secrets import Vault
 
     paste = Paste([example.text.encode()])
     hits = Matcher([rule]).scan(paste)
-    facts = dataclasses.replace(nothing_known("not in the example"), log=paste.log)
-    facts = with_facts(facts, example.facts)
+    facts = with_facts(paste_facts(paste, Outside(environ={}), Vault()), example.facts)
     return bool(diagnose([rule], facts, hits).findings)
 
 

@@ -5,11 +5,13 @@ Each is total: given unknown it answers unknown, given absent it answers absent,
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
 from doctor.facts.record import Unknown
 
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=[\w./:@%+,-]*$")
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -111,59 +113,48 @@ def _join(values: Any, separator: str = ", ") -> Any:
     return separator.join(map(str, values))
 
 
-def _program_and_options(launch: Any) -> Any:
-    """(program, options) of a launch record that has a command."""
+def _changed(launch: Any, name: str, words_for: Any) -> Any:
+    """The launch command with the option `name` replaced by `words_for(spelling)`; all else stays as it was written.
+
+    What stands in front of the program (variables, sudo, docker run …) stays too.
+    """
+    command = getattr(launch, "command", None)
     options = getattr(launch, "options", None)
-    program = getattr(launch, "program", None)
-    if not _has(launch, options):
-        return _missing(launch, options)
-    return program if _has(program) else "llama-server", options
-
-
-def _words(options: Any, leave_out: str) -> list[str]:
-    words = []
-    for option in options:
-        if option.name == leave_out:
-            continue
-        words.append(option.spelling)
-        if _has(option.value):
-            words.append(str(option.value))
-    return words
+    if not _has(launch, command, options):
+        return _missing(launch, command, options)
+    words = shlex.split(str(command))
+    result: list[str] = []
+    at = 0
+    placed = False
+    for option in options or ():
+        if option.spelling not in words[at:]:
+            continue  # given by an environment variable, not on the command line
+        start = words.index(option.spelling, at)
+        end = start + (2 if _has(option.value) and words[start + 1 : start + 2] == [str(option.value)] else 1)
+        result += words[at:start]
+        at = end
+        if option.name != name:
+            result += words[start:end]
+        elif not placed:
+            result += words_for(option.spelling)
+            placed = True
+    result += words[at:]
+    if not placed:
+        result += words_for(name)
+    return " ".join(word if _ASSIGNED.match(word) else shlex.quote(word) for word in result)
 
 
 def _with_option(launch: Any, name: str, value: Any) -> Any:
     """The launch command with one option set to a value, replacing what was there."""
-    if not _has(launch, value):
-        return _missing(launch, value)
-    found = _program_and_options(launch)
-    if not _has(found):
-        return found
-    program, options = found
-    words = [program]
-    placed = False
-    for option in options:
-        if option.name == name:
-            if not placed:
-                words += [option.spelling, str(value)]
-                placed = True
-            continue
-        words.append(option.spelling)
-        if _has(option.value):
-            words.append(str(option.value))
-    if not placed:
-        words += [name, str(value)]
-    return shlex.join(words)
+    if not _has(value):
+        return _missing(value)
+    # `--no-mmap` and the like are the same option said the other way round: the canonical name is right then.
+    return _changed(launch, name, lambda spelling: [name if spelling.startswith("--no-") else spelling, str(value)])
 
 
 def _without_option(launch: Any, name: str) -> Any:
     """The launch command without one option."""
-    if not _has(launch):
-        return _missing(launch)
-    found = _program_and_options(launch)
-    if not _has(found):
-        return found
-    program, options = found
-    return shlex.join([program, *_words(options, name)])
+    return _changed(launch, name, lambda spelling: [])
 
 
 def _has_option(launch: Any, name: str) -> Any:

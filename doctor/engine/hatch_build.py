@@ -10,7 +10,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface  # type: ignore[import-not-found,unused-ignore]
 
 
-class CompileRules(BuildHookInterface):  # type: ignore[misc,unused-ignore]
+class CompileRules(BuildHookInterface):  # type: ignore[misc,type-arg,unused-ignore]
     """Compiles rules/*.toml into doctor/_compiled_rules.py of the wheel. A checkout compiles them for itself."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

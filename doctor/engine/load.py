@@ -100,7 +100,7 @@ def compiled_text(stamp: str, rules: tuple[Rule, ...], index: dict[str, Any]) ->
     plain = [_plain(rule) for rule in rules]
     return (
         '"""Written from rules/*.toml by doctor.engine.load. Do not edit."""\n\n'
-        f"FORMAT = {FORMAT}\nSTAMP = {stamp!r}\nRULES = {plain!r}\nINDEX = {index!r}\n"
+        f"FORMAT = {FORMAT}\nSTAMP = {stamp!r}\nRULES: list = {plain!r}\nINDEX: dict = {index!r}\n"
     )
 
 

@@ -33,6 +33,9 @@ CRASHED = "the check crashed: "
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
 
 
+LOOKED_AT = tuple(name for name in SUBJECTS if name != "log")
+
+
 class Wishes(NamedTuple):
     """What the user named. None: find it out."""
 
@@ -42,7 +45,7 @@ class Wishes(NamedTuple):
     binary: str | None = None
     key_variable: str | None = None
     want_hash: bool = False
-    subjects: tuple[str, ...] = tuple(name for name in SUBJECTS if name != "log")
+    subjects: tuple[str, ...] = LOOKED_AT
     progress: Callable[[int, int], None] | None = None
 
 

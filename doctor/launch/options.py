@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|token|secret|password)$", re.IGNORECASE)
 _OFF = ("off", "false", "0", "no", "disabled")
 _OPTIONS_LIMIT = 500
+_GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
 
 
 class Reading(NamedTuple):
@@ -53,7 +54,7 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
     return Reading(
         tuple(reader.options),
         tuple(sorted([*reader.problems, *_repeated(reader.options, table, build)], key=lambda problem: problem.line)),
-        tuple(reader.texts),
+        tuple(reader.texts[: reader.taken]),
         frozenset(reader.filled_in),
     )
 
@@ -65,6 +66,7 @@ class _Reader:
         self._build = build
         self._vault = vault
         self._at = 0
+        self._unknowns = 0
         self.texts = [word.text for word in arguments]
         self.options: list[LaunchOption] = []
         self.problems: list[OptionProblem] = []
@@ -82,6 +84,11 @@ class _Reader:
                 self._unknown(word, name)
             else:
                 self._stray(word)
+
+    @property
+    def taken(self) -> int:
+        """How many words were read; the rest of an endless command line is left out, unread keys with it."""
+        return self._at
 
     def _normal(self, text: str) -> str:
         """The spelling as the build compares it."""
@@ -179,7 +186,9 @@ class _Reader:
             if equals:
                 self.texts[first - 1] = f"{head}={value}"
             self.texts[first : self._at] = [hide(self._vault, text) for text in self.texts[first : self._at]]
-        verdict = judge(self._table, spelling, value, self._build)
+        self._unknowns += 1
+        guess = self._unknowns <= _GUESSES_LIMIT
+        verdict = judge(self._table, spelling, value, self._build, guess=guess)
         option = verdict.name if verdict and verdict.name else spelling
         life = self._table.life(spelling)
         self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)

@@ -21,8 +21,11 @@ class Verdict(NamedTuple):
     name: str | None
 
 
-def judge(table: OptionTable, spelling: str, value: str | None, build: int) -> Verdict | None:
-    """The verdict on a spelling the build refuses; None when it may be an option newer than everything known here."""
+def judge(table: OptionTable, spelling: str, value: str | None, build: int, *, guess: bool = True) -> Verdict | None:
+    """The verdict on a spelling the build refuses; None when it may be an option newer than everything known here.
+
+    `guess` lets it look for a spelling that differs in a letter or two, which takes milliseconds.
+    """
     life = table.life(spelling)
     served = [segment for segment in life if segment.status != "other"]
     name = life[-1].option if life else None
@@ -42,7 +45,7 @@ def judge(table: OptionTable, spelling: str, value: str | None, build: int) -> V
             return Verdict("renamed" if right else "removed", _with(gone, why), right, name)
         return Verdict("too-new", _with(f"llama-server takes {spelling} from b{served[0].first}", why), right, name)
     if right is None and why is None:
-        meant = _slip(table, spelling, build)
+        meant = _slip(table, spelling, build, guess)
         if meant is not None:
             segment = table.at(meant, build)
             right = _complete(table, meant, value, build)
@@ -117,13 +120,13 @@ def _sibling(table: OptionTable, segment: Segment, spelling: str, build: int) ->
     return [name for name in table.spellings_of(segment.option, build, negated=segment.negated) if name != spelling][:1]
 
 
-def _slip(table: OptionTable, spelling: str, build: int) -> str | None:
+def _slip(table: OptionTable, spelling: str, build: int, guess: bool) -> str | None:
     """The spelling that was meant: wrong number or kind of dashes, capitals, a letter or two."""
     bare = spelling.lstrip(_DASHES)
     for candidate in (f"--{bare}", f"-{bare}", f"--{bare.lower().replace('_', '-')}", f"-{bare.lower()}"):
         if bare and candidate != spelling and table.accepts(candidate, build):
             return candidate
-    if len(bare) < 4:
+    if len(bare) < 4 or not guess:
         return None
     from difflib import get_close_matches
 

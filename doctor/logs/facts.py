@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.log import Buffer, Log, LogDevice, Timing
+from doctor.facts.record import value_or
 
 if TYPE_CHECKING:
     from doctor.logs.lines import Line
@@ -169,8 +170,8 @@ class LogReader:
             buffer for buffer in model if buffer.device.startswith(("CPU", "CUDA_Host", "Host", "Vulkan_Host", "BLAS"))
         ]
         kv = sum(buffer.bytes for buffer in self.buffers if buffer.kind == "kv")
-        decode = tuple(item.decoded_per_second for item in self.timings if (item.decoded_tokens or 0) >= 8)
-        prompt = tuple(item.prompt_per_second for item in self.timings if (item.prompt_tokens or 0) >= 8)
+        decode = [item.decoded_per_second for item in self.timings if value_or(item.decoded_tokens, 0) >= 8]
+        prompt = [item.prompt_per_second for item in self.timings if value_or(item.prompt_tokens, 0) >= 8]
         return Log(
             lines=self.count,
             build_number=single.get("build_number") if single.get("build_number", 0) > 1 else None,

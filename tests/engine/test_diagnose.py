@@ -100,7 +100,7 @@ def test_unknown_neither_fires_nor_passes():
 
 def test_remedies_need_their_numbers_and_conditions():
     launch = replace(
-        not_collected(Launch, "x"), program="llama-server", ctx_size=131072,
+        not_collected(Launch, "x"), program="llama-server", command="FOO=1 llama-server -m 'a b.gguf' -c 131072", ctx_size=131072,
         options=(LaunchOption("--model", "-m", "a b.gguf", 1), LaunchOption("--ctx-size", "-c", "131072", 1)),
     )  # fmt: skip
     made = rule("a/x", when=[{"expr": "launch.ctx_size > 5"}], remedy=[
@@ -110,7 +110,10 @@ def test_remedies_need_their_numbers_and_conditions():
         {"en": "general", "zh": "x"},
     ])  # fmt: skip
     remedies = run([made], "", replace(NOTHING, launch=launch)).findings[0].remedies
-    assert [(r.text, r.command) for r in remedies] == [("half", "llama-server -m 'a b.gguf' -c 65536"), ("general", "")]
+    assert [(r.text, r.command) for r in remedies] == [
+        ("half", "FOO=1 llama-server -m 'a b.gguf' -c 65536"),
+        ("general", ""),
+    ]
 
 
 @pytest.mark.parametrize(

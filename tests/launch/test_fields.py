@@ -86,7 +86,8 @@ def test_an_environment_that_cannot_be_read_leaves_unknown_what_it_may_say():
 
 def test_a_container():
     launch = record(
-        "docker run -p 11434:8080 -v ~/models:/models -e LLAMA_API_KEY=sk-local-test ghcr.io/ggml-org/llama.cpp:server-cuda -m /models/q.gguf"
+        "docker run -p 11434:8080 -v ~/models:/models -e LLAMA_API_KEY=sk-local-test "
+        "ghcr.io/ggml-org/llama.cpp:server-cuda -m /models/q.gguf"
     )
     assert (launch.container, launch.published_port) == ("ghcr.io/ggml-org/llama.cpp:server-cuda", 11434)
     assert launch.model == "/home/me/models/q.gguf"
@@ -97,10 +98,7 @@ def test_a_container():
 def test_the_command_can_be_typed_again():
     text = "CUDA_VISIBLE_DEVICES=0 nice -n 5 ./llama-server -m 'a b.gguf' -t $(nproc) --api-key sk-local-test"
     command = record(text).command
-    assert (
-        command == "CUDA_VISIBLE_DEVICES=0 nice -n 5 ./llama-server -m 'a b.gguf' -t '$(nproc)' --api-key '<key-1>'"
-        or (command == "CUDA_VISIBLE_DEVICES=0 nice -n 5 ./llama-server -m 'a b.gguf' -t $(nproc) --api-key '<key-1>'")
-    )
+    assert command == text.replace("sk-local-test", "'<key-1>'")
     assert record(command).options == record(text).options
 
 

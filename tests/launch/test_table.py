@@ -28,7 +28,8 @@ def test_span_of_the_table(table):
     ("spelling", "build", "takes"),
     [("-fa", 2770, None), ("-fa", 2771, 0), ("-fa", 6324, 0), ("-fa", 6325, 1), ("-fa", 11434, 1), ("-fa", 20000, 1),
      ("--n-gpu-layers", 3682, 1), ("--n-gpu-layers", 3683, None), ("--n-gpu-layers", 3704, 1), ("-lv", 1000, 0),
-     ("-lv", 3761, 1), ("--lora-scaled", 7447, 2), ("--lora-scaled", 7448, 1), ("--config", 11434, None), ("--color", 11434, None)],
+     ("-lv", 3761, 1), ("--lora-scaled", 7447, 2), ("--lora-scaled", 7448, 1), ("--config", 11434, None),
+     ("--color", 11434, None)],
 )  # fmt: skip
 def test_words_an_option_takes(table, spelling, build, takes):
     segment = table.at(spelling, build)
