@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from doctor.launch.command import Command
     from doctor.launch.fields import Origin
-    from doctor.logs.sections import Command as PastedCommand
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -37,9 +34,9 @@ class OptionProblem:
     """Something wrong with one option on this build.
 
     `kind`: unknown (no option of it), removed, renamed, too-new (a later build knows it), missing-value, bad-value,
-    misread ("64K" is read as 64), equals (--option=value), stray-word (a word without an option), repeated (only the
-    last counts), deprecated, ignored (a variable nobody reads). `replacement` is the right words for this build, when
-    there are any. `fatal` is whether the server refuses to start because of it.
+    misread ("64K" is read as 64), equals (--option=value), joined ("-c 4096" as one word), stray-word (a word without
+    an option), repeated (only the last counts), deprecated, ignored (a variable nobody reads). `replacement` is the
+    right words for this build, when there are any. `fatal` is whether the server refuses to start because of it.
     """
 
     spelling: str
@@ -126,20 +123,6 @@ def collect(
     if not isinstance(seen, Seen):
         return seen
     return judge(outside, vault, seen, build_number)
-
-
-def from_commands(
-    outside: Outside, vault: Vault, commands: Iterable[PastedCommand], *, build_number: Fact[int]
-) -> Fact[Launch]:
-    """The launch command among the command lines of a paste; absent when there is none."""
-    from doctor.launch.command import parse_command
-    from doctor.launch.fields import Origin
-
-    for pasted in commands:
-        command = parse_command(pasted.text, pasted.line)
-        if command is not None and (command.program or command.image):
-            return judge(outside, vault, Seen(command, Origin("paste", outside.home())), known(build_number))
-    return None
 
 
 def find(outside: Outside, vault: Vault, *, text: str | None, port: int | None = None) -> Fact[Seen]:

@@ -10,10 +10,12 @@ from doctor.launch.words import Word, split
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from doctor.launch.compose import Service
+
 _SURE_PROGRAM = re.compile(r"llama-server(?:-[\w.-]+)?", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _POWERSHELL_VARIABLE = re.compile(r"\$env:([A-Za-z_]\w*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
-_PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|command:|cmd:)", re.IGNORECASE)
+_PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|cmd:)", re.IGNORECASE)
 _PORTS = re.compile(r"(?:[^\s]*:)?(\d{1,5}):(\d{1,5})(?:/tcp)?")
 _MOUNT = re.compile(r"((?:[A-Za-z]:)?[^:]+):(/[^:]*)(?::[\w,]+)?")
 _LLAMA_IMAGE = re.compile(r"llama", re.IGNORECASE)
@@ -63,6 +65,13 @@ def parse_command(text: str, line: int = 1) -> Command | None:
 
     `line` is the number of the text's first line.
     """
+    if re.search(r"^ *command:", text, re.MULTILINE):
+        from doctor.launch.compose import services
+
+        for service in services(text, line):
+            composed = _composed(service)
+            if composed is not None:
+                return composed
     exported: dict[str, str] = {}
     found: Command | None = None
     for words in split(text, line):
@@ -191,6 +200,21 @@ def _container(words: list[Word]) -> Command | None:
     if not (_LLAMA_IMAGE.search(image) or (entrypoint and _SURE_PROGRAM.search(entrypoint))):
         return None
     return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), tuple(mounts))
+
+
+def _composed(service: Service) -> Command | None:
+    """The command of a compose service when its image, entry point or command is llama.cpp's."""
+    words = (*service.entrypoint, *service.command)
+    named = next((at for at, word in enumerate(words[:8]) if _SURE_PROGRAM.fullmatch(_base(word.text))), None)
+    if named is None and not _LLAMA_IMAGE.search(service.image):
+        return None
+    program = words[named].text if named is not None else None
+    first = 0 if named is None else named + 1
+    if named is None and words and words[0].text in ("--server", "-s") and ":full" in service.image:
+        first = 1
+    ports = tuple((int(pair[1]), int(pair[2])) for text in service.ports if (pair := _PORTS.fullmatch(text)))
+    mounts = tuple((found[1], found[2]) for text in service.volumes if (found := _MOUNT.fullmatch(text)))
+    return Command(program, words, first, dict(service.environment), service.image or None, ports, mounts)
 
 
 def _assignments(words: Sequence[Word]) -> Iterator[tuple[str, str]]:

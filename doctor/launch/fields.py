@@ -60,22 +60,24 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
 
 def _command_text(command: Command, reading: Reading, vault: Vault) -> str:
     """The whole command line, quoted for sh, keys replaced."""
-    front = [_shown(word, _hidden_assignment(word.text, vault)) for word in command.words[: command.first]]
-    texts = list(reading.texts)
-    if command.foreign:
-        words = command.arguments
-        texts = [
-            hide(vault, word.text)
-            if at and is_secret(words[at - 1].text.replace("_", "-"))
-            else _hidden_assignment(word.text, vault)
-            for at, word in enumerate(words)
-        ]
-    return " ".join([*front, *(_shown(word, text) for word, text in zip(command.arguments, texts, strict=False))])
+    texts = _hidden(command.words, vault)
+    if not command.foreign:
+        texts = [*texts[: command.first], *reading.texts]
+    return " ".join(_shown(word, text) for word, text in zip(command.words, texts, strict=False))
 
 
-def _hidden_assignment(text: str, vault: Vault) -> str:
-    name, equals, value = text.partition("=")
-    return f"{name}={hide(vault, value)}" if equals and is_secret(name) else text
+def _hidden(words: Sequence[Word], vault: Vault) -> list[str]:
+    """Words without the keys in them, by name alone: NAME=KEY, and the word after --api-key."""
+    texts = []
+    for at, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if equals and is_secret(name):
+            texts.append(f"{name}={hide(vault, value)}")
+        elif at and is_secret(words[at - 1].text):
+            texts.append(hide(vault, word.text))
+        else:
+            texts.append(word.text)
+    return texts
 
 
 def _shown(word: Word, text: str) -> str:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from doctor.secrets import Vault
 
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|token|secret|password)$", re.IGNORECASE)
+_JOINED = {
+    "equals": "llama-server takes no --option=value: put a space between them",
+    "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
+}
 _OFF = ("off", "false", "0", "no", "disabled")
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
@@ -163,16 +167,16 @@ class _Reader:
         self._problem(word.text, "deprecated", message, right, word.line, fatal=False)
 
     def _unknown(self, word: Word, name: str) -> None:
-        head, equals, tail = word.text.partition("=")
+        head, equals, tail = _joined(word.text)
         known = self._table.at(self._normal(head), self._build) if equals else None
         first = self._at
         if known is not None:
             secret = known.option in self._table.read["secret"] or is_secret(head)
             tail = hide(self._vault, tail) if secret else tail
-            self.texts[self._at - 1] = f"{head}={tail}"
+            self.texts[self._at - 1] = f"{head}{equals}{tail}"
             right = words(head, tail) if known.takes else self._switch(head, known, tail)
-            message = "llama-server takes no --option=value: put a space between them"
-            self._problem(_short(self.texts[self._at - 1]), "equals", message, right, word.line, fatal=True)
+            kind = "equals" if equals == "=" else "joined"
+            self._problem(_short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word.line, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
@@ -184,7 +188,7 @@ class _Reader:
         if is_secret(spelling) and value is not None:
             value = hide(self._vault, value)
             if equals:
-                self.texts[first - 1] = f"{head}={value}"
+                self.texts[first - 1] = f"{head}{equals}{value}"
             self.texts[first : self._at] = [hide(self._vault, text) for text in self.texts[first : self._at]]
         self._unknowns += 1
         guess = self._unknowns <= _GUESSES_LIMIT
@@ -193,7 +197,7 @@ class _Reader:
         life = self._table.life(spelling)
         self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)
         if verdict is not None:
-            written = words(head, value) if not equals else f"{head}={value}"
+            written = words(head, value) if not equals else f"{head}{equals}{value}"
             self._problem(_short(written), verdict.kind, verdict.message, verdict.right, word.line, fatal=True)
 
     def _stray(self, word: Word) -> None:
@@ -234,6 +238,12 @@ class _Reader:
 def _is_option(text: str) -> bool:
     """Whether a word is meant as an option: it starts with a dash (of any kind) and is no negative number."""
     return text[:1] in ("-", "\u2013", "\u2014", "\u2212") and not re.fullmatch(r"[-\u2013\u2212][\d.,:eE+-]*", text)
+
+
+def _joined(text: str) -> tuple[str, str, str]:
+    """(option, what joins, value) of an option and its value in one word; ("…", "", "") for an option alone."""
+    found = re.search(r"=|\s+", text)
+    return (text[: found.start()], found.group(0), text[found.end() :]) if found else (text, "", "")
 
 
 def _short(text: str) -> str:

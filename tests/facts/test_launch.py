@@ -7,9 +7,8 @@ import time
 import pytest
 
 from doctor.facts import launch
-from doctor.facts.launch import Launch, collect, from_commands
+from doctor.facts.launch import Launch, collect
 from doctor.facts.record import Unknown, from_json, to_json
-from doctor.logs.sections import Command as PastedCommand
 from doctor.outside import Outside, OutsideError
 from doctor.secrets import Vault
 from tests.binaries import llama_server
@@ -166,13 +165,6 @@ def test_the_key_out_of_a_file(tmp_path):
     assert vault.secrets() == ("sk-local-test", "second")
     missing = collect(Outside(), vault, text=f"llama-server --api-key-file {tmp_path}/none", build_number=None)
     assert missing.api_key is True and isinstance(missing.api_key_token, Unknown)
-
-
-def test_a_paste():
-    commands = [PastedCommand("nvidia-smi -l", 1), PastedCommand("$ llama-server -m x.gguf --no-mmap", 3)]
-    found = from_commands(Outside(), Vault(), commands, build_number=Unknown("not in the log"))
-    assert (found.source, found.problems[0].kind, found.problems[0].line) == ("paste", "renamed", 3)
-    assert from_commands(Outside(), Vault(), commands[:1], build_number=None) is None
 
 
 def test_the_record_survives_json():

@@ -15,8 +15,8 @@ from doctor.secrets import Vault
 
 TABLE = load_table(Outside())
 PIECES = st.sampled_from(
-    ["llama-server", "-c", "4096", "64K", "--api-key", "sk-local-test", "=", "'", '"', "\\\n", "`\n", " ", "\n", "--foo",
-     "-fa", "$X", "$(", "<", ">", "|", "&", "docker run", "-e", "LLAMA_API_KEY=sk-local-test", "--",
+    ["llama-server", "-c", "4096", "64K", "--api-key", "sk-local-test", "=", "'", '"', "\\\n", "`\n", " ", "\n",
+     "--foo", "-fa", "$X", "$(", "<", ">", "|", "&", "docker run", "-e", "LLAMA_API_KEY=sk-local-test", "--",
      "LLAMA_ARG_CTX_SIZE=x", "--api-key=sk-local-test", "-m", "a.gguf", "\u2014c", "\x00", "\u202e", "#", "{", "%A%",
      "python -m llama_cpp.server", "--chat-template-kwargs", "--spec-type", "-lora-scaled", "--override-kv"]
 )  # fmt: skip
@@ -48,11 +48,17 @@ def test_a_key_given_as_a_key_never_stays(pieces, place):
 
 @pytest.mark.parametrize(
     "words",
-    ["--ctx-sizes 1 " * 5000, "-c 1 " * 13000, "x " * 30000, "--an-unknown-option-of-some-length " * 2000, "a=b " * 16000,
-     "--chat-template-kwargs '" + "{\"a\":" * 9000 + "'", "-c " + "9" * 60000, "-ot " + "a=" * 30000, "--temp " + "1" * 60000,
+    ["--ctx-sizes 1 " * 5000, "-c 1 " * 13000, "x " * 30000, "--an-unknown-option-of-some-length " * 2000,
+     "a=b " * 16000, "--chat-template-kwargs '" + "{\"a\":" * 9000 + "'", "-c " + "9" * 60000,
+     "-ot " + "a=" * 30000, "--temp " + "1" * 60000,
      "--chat-template-kwargs '" + "{a:" * 15000 + "'", "--tensor-split " + " " * 60000 + "x"],
 )  # fmt: skip
 def test_long_texts_end_soon(words):
     started = time.process_time()
     read(f"llama-server {words}", 11434)
     assert time.process_time() - started < 2
+
+
+def test_a_key_behind_hundreds_of_options():
+    launch = read("llama-server " + "-c 1 " * 600 + "--api-key sk-local-test", 11434)
+    assert "sk-local-test" not in str(to_json(launch))

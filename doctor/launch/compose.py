@@ -1,0 +1,113 @@
+"""The launch command in a docker compose file: image, command, environment, ports and volumes of the service.
+
+Reads the few shapes compose files have, not YAML as such: block and flow lists, folded and plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.launch.words import TEXT_LIMIT, Word, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KEY = re.compile(r"(?P<indent> *)(?P<key>command|image|environment|ports|volumes|entrypoint):(?:\s+(?P<rest>.*))?")
+_ITEM = re.compile(r"\s*-\s+(.*)")
+_PAIR = re.compile(r"\s*([A-Za-z_]\w*):\s*(.*)")
+_FLOW_ITEM = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^,\[\]\s][^,\[\]]*)")
+_BLOCK_MARKS = (">", "|", ">-", "|-", ">+", "|+", "")
+
+
+class Service(NamedTuple):
+    """A service as written: `command` and `entrypoint` as words, the others as texts."""
+
+    image: str
+    command: tuple[Word, ...]
+    entrypoint: tuple[Word, ...]
+    environment: dict[str, str]
+    ports: tuple[str, ...]
+    volumes: tuple[str, ...]
+
+
+def services(text: str, line: int = 1) -> Iterator[Service]:
+    """The services of a text that have a command; `line` is the number of its first line."""
+    lines = text[:TEXT_LIMIT].splitlines()
+    for at, row in enumerate(lines):
+        found = _KEY.fullmatch(row.rstrip())
+        if found and found["key"] == "command":
+            yield _service(lines, at, len(found["indent"]), line)
+
+
+def _service(lines: list[str], at: int, indent: int, line: int) -> Service:
+    """The service around the `command:` in row `at`, whose keys stand `indent` deep."""
+    first = last = at
+    while first > 0 and _inside(lines[first - 1], indent):
+        first -= 1
+    while last + 1 < len(lines) and _inside(lines[last + 1], indent):
+        last += 1
+    values: dict[str, tuple[Word, ...]] = {}
+    for row in range(first, last + 1):
+        found = _KEY.fullmatch(lines[row].rstrip())
+        if found and len(found["indent"]) == indent:
+            values[found["key"]] = tuple(_values(lines, row, last, indent, found["rest"] or "", line))
+    variables: dict[str, str] = {}
+    for word in values.get("environment", ()):
+        name, _, value = word.text.partition("=")
+        variables[name] = value
+    return Service(
+        image=next((word.text for word in values.get("image", ())), ""),
+        command=values.get("command", ()),
+        entrypoint=values.get("entrypoint", ()),
+        environment=variables,
+        ports=tuple(word.text for word in values.get("ports", ())),
+        volumes=tuple(word.text for word in values.get("volumes", ())),
+    )
+
+
+def _inside(row: str, indent: int) -> bool:
+    return not row.strip() or len(row) - len(row.lstrip(" ")) >= indent
+
+
+def _values(lines: list[str], row: int, last: int, indent: int, rest: str, line: int) -> Iterator[Word]:
+    """The words of one key: on its own row, or in the deeper rows below (a list may stand at the same depth)."""
+    rest = rest.strip()
+    if rest.startswith("["):
+        while "]" not in rest and row < last:
+            row += 1
+            rest += " " + lines[row].strip()
+        for found in _FLOW_ITEM.finditer(rest.strip("[]")):
+            yield _word(found[1] or found[2] or (found[3] or "").strip(), line + row)
+        return
+    if rest not in _BLOCK_MARKS and not rest.startswith("#"):
+        yield from (word for words in split(rest, line + row) for word in words)
+        return
+    folded: list[tuple[str, int]] = []
+    for below in range(row + 1, last + 1):
+        text = lines[below]
+        depth = len(text) - len(text.lstrip(" "))
+        item = _ITEM.fullmatch(text)
+        if text.strip() and depth <= indent and not (item and depth == indent):
+            break
+        pair = _PAIR.fullmatch(text)
+        if item:
+            yield _word(_unquoted(item[1]), line + below)
+        elif pair and not folded and rest == "":
+            yield _word(f"{pair[1]}={_unquoted(pair[2])}", line + below)
+        else:
+            folded.append((text, line + below))
+    for text, number in folded:
+        yield from (word for words in split(text.rstrip("\\ "), number) for word in words)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if text[:1] in ("'", '"'):
+        end = text.find(text[0], 1)
+        return text[1:end] if end > 0 else text[1:]
+    return re.sub(r"\s+#.*", "", text)
+
+
+def _word(text: str, line: int) -> Word:
+    return Word(text, line, re.search(r"\$\{?[A-Za-z_]", text) is not None)
