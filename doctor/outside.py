@@ -251,17 +251,24 @@ class Outside:
             raise _file_error(path, error) from None
         return usage.total, usage.free
 
-    def write_text(self, path: str, text: str) -> None:
-        """Write a whole file or nothing: a new file beside it takes its place. Raises OutsideError."""
+    def write_text(self, path: str, text: str, *, private: bool = True) -> None:
+        """Write a whole file or nothing: a new file beside it takes its place.
+
+        A link is followed and an existing file keeps its mode; a new file is for this user alone unless `private` is
+        False. Raises OutsideError.
+        """
+        import stat
         import tempfile
 
-        folder = os.path.dirname(os.path.abspath(path))
         name = ""
         try:
-            handle, name = tempfile.mkstemp(dir=folder, prefix=".doctor-")
+            target = os.path.realpath(path)
+            mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o600 if private else 0o644
+            handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".doctor-")
             with open(handle, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
-            os.replace(name, path)
+            os.chmod(name, mode)
+            os.replace(name, target)
         except (OSError, ValueError) as error:
             if name and os.path.exists(name):
                 os.unlink(name)

@@ -47,7 +47,7 @@ def load(outside: Outside) -> Knowledge:
     if usable and compiled.STAMP == stamp:
         return _from_plain(compiled.RULES, compiled.INDEX)
     left_out: list[str] = []
-    rules = read_rules(outside, folder, left_out)
+    rules = tuple(rule._replace(examples=()) for rule in read_rules(outside, folder, left_out))
     from doctor.engine.search import build_index
 
     index = build_index(rules, read_table(outside, folder, "concepts"))
@@ -162,13 +162,15 @@ def _write_compiled(outside: Outside, stamp: str, rules: tuple[Rule, ...], index
     from doctor.outside import OutsideError
 
     try:
-        outside.write_text(os.path.join(_PACKAGE, f"{_MODULE}.py"), compiled_text(stamp, rules, index))
+        outside.write_text(os.path.join(_PACKAGE, f"{_MODULE}.py"), compiled_text(stamp, rules, index), private=False)
     except OutsideError:
         return  # a checkout that cannot be written to only starts slower
 
 
 def _plain(value: Any) -> Any:
-    """NamedTuples as plain tuples, so that the compiled module is one literal."""
+    """NamedTuples as plain tuples, so that the compiled module is one literal. Examples serve authors only: left out."""
+    if isinstance(value, Rule):
+        value = value._replace(examples=())
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
     return value

@@ -44,11 +44,7 @@ class Matcher:
         for rule in rules:
             for symptom in rule.symptoms:
                 patterns[symptom.pattern] = symptom.literals
-                for other in (*symptom.also, *symptom.unless):
-                    if other not in patterns:
-                        from doctor.engine.literals import literals_of
-
-                        patterns[other] = literals_of(other)
+                patterns.update(zip((*symptom.also, *symptom.unless), symptom.guard_literals, strict=True))
         by_literal: dict[str, list[str]] = {}
         for pattern, literals in patterns.items():
             for literal in literals:

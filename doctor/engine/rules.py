@@ -29,7 +29,8 @@ class Symptom(NamedTuple):
 
     `also`: every one of these must match some line of the same paste. `unless`: none of them may.
     `condition` must not be false. `place` is the kind of text it may stand in. `likely`: the line alone proves nothing.
-    `literals`: a line can only match when it contains one of them (lower case).
+    `literals`: a line can only match when it contains one of them (lower case); `guard_literals` the same for each
+    pattern of `also` and `unless`, in that order.
     """
 
     pattern: str
@@ -40,6 +41,7 @@ class Symptom(NamedTuple):
     place: str
     builds: str
     likely: bool
+    guard_literals: tuple[tuple[str, ...], ...]
 
 
 class When(NamedTuple):
@@ -145,6 +147,7 @@ def _symptom(item: _Reader) -> Symptom:
         place=item.choice("place", PLACES, "any"),
         builds=item.text("builds", ""),
         likely=item.flag("likely"),
+        guard_literals=tuple(literals_of(other) for other in (*item.texts("also"), *item.texts("unless"))),
     )
 
 

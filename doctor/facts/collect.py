@@ -54,10 +54,16 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
     from doctor.facts import build, cuda, gguf, gpu, launch, machine, server
     from doctor.facts.clients import collect_all
 
+    seen: list[Any] = []  # the command as found, to be judged again once the build is known
+
+    def found_launch() -> Any:
+        seen.append(launch.find(outside, vault, text=wishes.launch, port=_port(wishes.server)))
+        return launch.judge(outside, vault, seen[0], None) if isinstance(seen[0], launch.Seen) else seen[0]
+
     early = _side_by_side(
         wishes,
         {
-            "launch": lambda: launch.collect(outside, vault, text=wishes.launch, build_number=None),
+            "launch": found_launch,
             "gpu": lambda: gpu.collect(outside),
             "cuda": lambda: cuda.collect(outside),
             "clients": lambda: collect_all(outside, vault),
@@ -83,7 +89,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
     )
     facts: dict[str, Any] = {**early, **late, "log": None}
     facts["server"] = _asked_for(facts["server"], url, source)
-    facts["launch"] = _linted(outside, vault, wishes, facts)
+    facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
     return Facts(**facts)
 
 
@@ -92,7 +98,7 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
     if option:
         return option, "option"
     if started is not None:
-        port = known(started.port) or 8080
+        port = known(started.published_port) or known(started.port) or 8080
         host = known(started.host) or ""
         prefix = (known(started.api_prefix) or "").strip("/")
         host = _ANY_HOST.get(host, host)
@@ -135,6 +141,14 @@ def _key_token(
     return None
 
 
+def _port(url: str | None) -> int | None:
+    """The port of an address the user named."""
+    try:
+        return urllib.parse.urlsplit(url if "://" in url else f"http://{url}").port if url else None
+    except ValueError:
+        return None
+
+
 def _origin(url: str) -> tuple[str, str]:
     try:
         parts = urllib.parse.urlsplit(url if "://" in url else f"http://{url}")
@@ -151,19 +165,16 @@ def _asked_for(server: Any, url: str, source: str) -> Any:
     return server
 
 
-def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any]) -> Any:
-    """The launch command again, held against the build that was found meanwhile."""
-    from doctor.facts import launch
+def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any], seen: Any) -> Any:
+    """The launch command again, its options held against the build that was found meanwhile."""
+    from doctor.facts.launch import Seen, judge
 
     build = known(facts["build"])
     server = known(facts["server"])
     number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
-    if number is None or known(facts["launch"]) is None:
+    if number is None or not isinstance(seen, Seen):
         return facts["launch"]
-    again = _side_by_side(
-        wishes, {"launch": lambda: launch.collect(outside, vault, text=wishes.launch, build_number=number)}
-    )
-    return again["launch"]
+    return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number)})["launch"]
 
 
 def _side_by_side(wishes: Wishes, tasks: dict[str, Callable[[], Any]]) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts.build import Build
+from doctor.facts.build import from_number
 from doctor.facts.facts import Facts, nothing_known
 from doctor.facts.launch import Launch, Seen, judge
-from doctor.facts.record import Fact, Unknown, not_collected, known
+from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
     from doctor.logs.paste import Paste
-    from doctor.logs.sections import Command
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -22,23 +21,22 @@ NO_COMMAND = "the text holds no launch command"
 def paste_facts(paste: Paste, outside: Outside, vault: Vault) -> Facts:
     """What a text that has been walked to its end says. Everything it is silent on is unknown."""
     log = paste.log
-    number = known(log.build_number)
-    build: Fact[Build] = Unknown("the text names no build")
-    if number is not None:
-        build = replace(not_collected(Build, "only a text was given"), number=number, source="log")
+    build = from_number(outside, log.build_number, source="log")
     facts = nothing_known("only a text was given")
-    return replace(facts, log=log, launch=pasted_launch(paste.commands, number, outside, vault), build=build)
+    return replace(facts, log=log, launch=pasted_launch(paste, known(log.build_number), outside, vault), build=build)
 
 
-def pasted_launch(
-    commands: tuple[Command, ...], build_number: int | None, outside: Outside, vault: Vault
-) -> Fact[Launch]:
-    """The first command among these that starts llama-server."""
+def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vault: Vault) -> Fact[Launch]:
+    """The first command in a text that starts llama-server: a command line, else the service of a compose file."""
     from doctor.launch.command import parse_command
     from doctor.launch.fields import Origin
 
-    for command in commands:
-        found = parse_command(command.text, command.line)
-        if found is not None:
+    texts = [(command.text, command.line) for command in paste.commands]
+    if "command:" in paste.head:
+        texts.append((paste.head, 1))
+    for text, line in texts:
+        found = parse_command(text, line)
+        # A bare list of options counts only where nothing says that it is another program's.
+        if found is not None and (found.program is not None or found.image is not None):
             return judge(outside, vault, Seen(found, Origin("paste", outside.home())), build_number)
     return Unknown(NO_COMMAND)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from doctor.facts.log import Log
 
 MOST_COMMANDS = 50
+HEAD = 64 << 10
+"""Characters kept of the beginning of a text."""
 
 
 class Paste:
@@ -23,6 +25,8 @@ class Paste:
         self._chunks = chunks
         self._log = LogReader()
         self._commands = CommandReader(MOST_COMMANDS)
+        self._head: list[str] = []
+        self._room = HEAD
         self.count = 0
 
     def __iter__(self) -> Iterator[Line]:
@@ -30,7 +34,15 @@ class Paste:
             self.count += 1
             self._log.take(line)
             self._commands.take(line)
+            if self._room > 0:
+                self._head.append(line.text)
+                self._room -= len(line.text) + 1
             yield line
+
+    @property
+    def head(self) -> str:
+        """The first lines as they stand: a settings file is read as a whole, and is short."""
+        return "\n".join(self._head)
 
     @property
     def log(self) -> Log:

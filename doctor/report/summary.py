@@ -41,9 +41,11 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
 
 
 def _worst(findings: tuple[Finding, ...]) -> dict[str, str]:
-    """Subject -> worst severity of the findings whose evidence lies in it."""
+    """Subject -> worst severity of the errors and warnings whose evidence lies in it."""
     worst: dict[str, str] = {}
     for finding in findings:
+        if finding.severity == "note":
+            continue
         for item in finding.evidence:
             before = worst.get(item.source)
             if before is None or SEVERITIES.index(finding.severity) < SEVERITIES.index(before):

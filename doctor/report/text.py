@@ -79,17 +79,22 @@ def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) 
             ("quiet", f"  ({say(finding.status, lang)} · {finding.rule})"),
         )
     )
-    for number, advice in enumerate(finding.remedies):
-        yield Row((("head", say("do_first" if number == 0 else "or", lang)),), 2)
+    for advice in finding.remedies[:1]:
+        yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
-    if finding.evidence:
+    shown = [item for item in finding.evidence if item.source != "words"]  # the user's own words need no repeating
+    if shown:
         yield Row((("head", say("evidence", lang)),), 2)
-        for item in finding.evidence:
+        for item in shown:
             where = f"{item.source}:{item.line}: " if item.line is not None else ""
             yield Row((("quiet", where), ("", item.text)), 4)
     if finding.why:
         yield Row((("head", say("why", lang)),), 2)
         yield Row((("", finding.why),), 4)
+    for number, advice in enumerate(finding.remedies[1:]):
+        if number == 0:
+            yield Row((("head", say("or", lang)),), 2)
+        yield from _advice(advice, lang)
     if finding.decide:
         yield Row((("head", say("to_decide", lang)),), 2)
         yield Row((("", finding.decide),), 4)
