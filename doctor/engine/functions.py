@@ -113,19 +113,20 @@ def _join(values: Any, separator: str = ", ") -> Any:
     return separator.join(map(str, values))
 
 
-def _changed(launch: Any, name: str, words_for: Any) -> Any:
-    """The launch command with the option `name` replaced by `words_for(spelling)`; all else stays as it was written.
+def _with_option(launch: Any, *changes: Any) -> Any:
+    """The launch command with options set: name, value, name, value, …
 
-    What stands in front of the program (variables, sudo, docker run …) stays too.
+    A value of False takes the option out, True sets it without a value. What was there is replaced; all else stays as it
+    was written, also what stands in front of the program (variables, sudo, docker run …).
     """
     command = getattr(launch, "command", None)
     options = getattr(launch, "options", None)
-    if not _has(launch, command, options):
-        return _missing(launch, command, options)
+    if not _has(launch, command, options, *changes):
+        return _missing(launch, command, options, *changes)
+    wanted = dict(zip(changes[::2], changes[1::2], strict=True))
     words = shlex.split(str(command))
     result: list[str] = []
     at = 0
-    placed = False
     for option in options or ():
         if option.spelling not in words[at:]:
             continue  # given by an environment variable, not on the command line
@@ -133,28 +134,27 @@ def _changed(launch: Any, name: str, words_for: Any) -> Any:
         end = start + (2 if _has(option.value) and words[start + 1 : start + 2] == [str(option.value)] else 1)
         result += words[at:start]
         at = end
-        if option.name != name:
+        if option.name in changes[::2]:
+            # `--no-mmap` and the like are the same option said the other way round: the canonical name is right then.
+            spelling = option.name if option.spelling.startswith("--no-") else option.spelling
+            result += _words_for(spelling, wanted.pop(option.name, False))
+        else:
             result += words[start:end]
-        elif not placed:
-            result += words_for(option.spelling)
-            placed = True
     result += words[at:]
-    if not placed:
-        result += words_for(name)
+    for name, value in wanted.items():
+        result += _words_for(name, value)
     return " ".join(word if _ASSIGNED.match(word) else shlex.quote(word) for word in result)
 
 
-def _with_option(launch: Any, name: str, value: Any) -> Any:
-    """The launch command with one option set to a value, replacing what was there."""
-    if not _has(value):
-        return _missing(value)
-    # `--no-mmap` and the like are the same option said the other way round: the canonical name is right then.
-    return _changed(launch, name, lambda spelling: [name if spelling.startswith("--no-") else spelling, str(value)])
+def _words_for(spelling: str, value: Any) -> list[str]:
+    if value is False:
+        return []
+    return [spelling] if value is True else [spelling, str(value)]
 
 
-def _without_option(launch: Any, name: str) -> Any:
-    """The launch command without one option."""
-    return _changed(launch, name, lambda spelling: [])
+def _without_option(launch: Any, *names: Any) -> Any:
+    """The launch command without these options."""
+    return _with_option(launch, *(word for name in names for word in (name, False)))
 
 
 def _has_option(launch: Any, name: str) -> Any:

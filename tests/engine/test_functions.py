@@ -1,0 +1,56 @@
+"""Launch commands are changed in place: what was written stays, what stands in front stays."""
+
+from dataclasses import replace
+
+import pytest
+
+from doctor.engine.functions import FUNCTIONS
+from doctor.facts.launch import Launch
+from doctor.facts.pasted import paste_facts
+from doctor.facts.record import Unknown, not_collected
+from doctor.logs.paste import Paste
+from doctor.outside import Outside
+from doctor.secrets import Vault
+
+
+def launch_of(text):
+    paste = Paste([text.encode()])
+    list(paste)
+    return paste_facts(paste, Outside(environ={}), Vault()).launch
+
+
+@pytest.mark.parametrize(
+    ("command", "changes", "expected"),
+    [
+        ("llama-server -m x.gguf -c 4096", ("--ctx-size", 8192), "llama-server -m x.gguf -c 8192"),
+        ("llama-server -m x.gguf", ("--ctx-size", 8192), "llama-server -m x.gguf --ctx-size 8192"),
+        ("llama-server -m x.gguf -c 1 -c 2", ("--ctx-size", 9), "llama-server -m x.gguf -c 9"),
+        ("sudo llama-server -m x.gguf -c 1", ("--ctx-size", 9), "sudo llama-server -m x.gguf -c 9"),
+        ("FOO=1 ./llama-server -m 'a b.gguf' -c 1", ("--ctx-size", 9), "FOO=1 ./llama-server -m 'a b.gguf' -c 9"),
+        ("docker run --gpus all ghcr.io/ggml-org/llama.cpp:server-cuda -m /x.gguf -c 1", ("--ctx-size", 9),
+         "docker run --gpus all ghcr.io/ggml-org/llama.cpp:server-cuda -m /x.gguf -c 9"),
+        ("llama-server -m x.gguf --no-mmap -ngl 9", ("--mmap", False), "llama-server -m x.gguf -ngl 9"),
+        ("llama-server -m x.gguf", ("--jinja", True), "llama-server -m x.gguf --jinja"),
+        ("llama-server -m x.gguf -ctk q4_0", ("--cache-type-k", "q8_0", "--cache-type-v", "q8_0"),
+         "llama-server -m x.gguf -ctk q8_0 --cache-type-v q8_0"),
+    ],
+)  # fmt: skip
+def test_with_option(command, changes, expected):
+    assert FUNCTIONS["with_option"](launch_of(f"$ {command}\n"), *changes) == expected
+
+
+def test_without_option():
+    assert FUNCTIONS["without_option"](launch_of("$ llama-server -m x -np 4 -c 9\n"), "--parallel") == "llama-server -m x -c 9"
+
+
+def test_a_key_is_never_in_the_command():
+    changed = FUNCTIONS["with_option"](launch_of("$ llama-server -m x --api-key sk-local-test -c 1\n"), "--ctx-size", 2)
+    assert "sk-local-test" not in changed and changed.endswith("-c 2")
+
+
+def test_unknown_and_absent_stay():
+    assert isinstance(FUNCTIONS["with_option"](Unknown("x"), "--a", 1), Unknown)
+    assert isinstance(FUNCTIONS["with_option"](not_collected(Launch, "x"), "--a", 1), Unknown)
+    assert FUNCTIONS["with_option"](None, "--a", 1) is None
+    bare = replace(not_collected(Launch, "x"), command="llama-server", options=())
+    assert FUNCTIONS["has_option"](bare, "--a") is False
