@@ -82,7 +82,8 @@ def parser() -> argparse.ArgumentParser:
         parents=[common],
         help="a symptom in words, or the id of a rule",
         description="Finds the causes that fit a symptom in words, English or Chinese; with the id of a rule, shows that rule.",
-        epilog='examples:\n  doctor explain "reading choices"\n  doctor explain 第三轮变慢\n  doctor explain 401 invalid api key claude code\n',
+        epilog='examples:\n  doctor explain "reading choices"\n  doctor explain 第三轮变慢\n'
+        "  doctor explain 401 invalid api key claude code\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     explain.add_argument("words", nargs="+", metavar="WORDS", help="what you see, or a rule's id")

@@ -50,7 +50,9 @@ _QUERY = re.compile(
     r"(?P<head>[?&](?:key|token|api_key|apikey|access_token|sig|signature)=)(?P<value>[^\s&\"'#]+)", re.IGNORECASE
 )
 _HOMES = re.compile(
-    r"(?P<head>(?:/home/|/Users/|/mnt/[a-z]/Users/|[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/)))(?P<user>[^/\\\s\"':;,<>|]+)"
+    r"(?P<head>(?:/home/|/Users/|/mnt/[a-z]/Users/|"
+    r"[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/)))"
+    r"(?P<user>[^/\\\s\"':;,<>|]+)"
 )
 _MAIL = re.compile(r"(?<![\w.@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}(?![\w@])")
 _CONTROL = re.compile(

@@ -124,7 +124,10 @@ def test_names_and_places(text, expected):
 
 def test_trees():
     clean = Redactor()
-    assert clean.tree({"a": ["api_key=abcd1234", ("b", 1)], "x": None}) == {"a": ["api_key=<key-1>", ("b", 1)], "x": None}
+    assert clean.tree({"a": ["api_key=abcd1234", ("b", 1)], "x": None}) == {
+        "a": ["api_key=<key-1>", ("b", 1)],
+        "x": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from doctor.exits import Exit
 from doctor.engine.finding import NotChecked
 from doctor.engine.rules import SEVERITIES
+from doctor.exits import Exit
 from doctor.redact import Redactor
 
 if TYPE_CHECKING:

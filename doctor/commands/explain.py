@@ -14,8 +14,8 @@ from doctor.report.words import language, say
 if TYPE_CHECKING:
     import argparse
 
-    from doctor.exits import Exit
     from doctor.engine.load import Knowledge
+    from doctor.exits import Exit
     from doctor.outside import Outside
 
 MOST = 5

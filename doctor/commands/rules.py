@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from doctor.exits import Exit
     from doctor.engine.load import Knowledge
     from doctor.engine.rules import Rule
+    from doctor.exits import Exit
     from doctor.outside import Outside
 
 
 def rules(options: argparse.Namespace, outside: Outside) -> int:
     """Carry out `rules list`, `rules show ID` or `rules check`."""
     from doctor.exits import Exit, UsageError
+
     lang = language(options.lang, dict(outside.environ))
     if options.rules_verb == "check":
         from doctor.engine.check import faults

@@ -44,7 +44,7 @@ def load(outside: Outside) -> Knowledge:
         return _from_plain(compiled.RULES, compiled.INDEX)
     folder = rules_folder(outside)
     stamp = _stamp(outside, folder)
-    if usable and compiled.STAMP == stamp:
+    if usable and stamp == compiled.STAMP:
         return _from_plain(compiled.RULES, compiled.INDEX)
     left_out: list[str] = []
     rules = tuple(rule._replace(examples=()) for rule in read_rules(outside, folder, left_out))

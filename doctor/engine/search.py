@@ -20,9 +20,9 @@ _STOP = frozenset(
     "a an the is are was were be been it its this that these those i my me we you your he she they of to in on at for from with "
     "by as and or but if so then than do does did done have has had can could will would should may might not no yes when while "
     "what why how who which there here just only very much any some all one get gets got getting am im after before into out up "
-    "using use used says say said please help since now even though".split()
+    "using use used uses say says said please help since now even though".split()
 )
-_FILLER = frozenset("的 了 吗 呢 啊 是 在 我 你 他 她 它 就 都 也 和 与 或 但 不 没 有 这 那".split())
+_FILLER = frozenset("的了吗呢啊是在我你他她它就都也和与或但不没有这那")
 _K1 = 1.2
 _B = 0.4
 

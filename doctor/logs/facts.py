@@ -48,7 +48,7 @@ _ALLOC = (
     re.compile(rf"allocating {_F} MiB on device {_N}: \w+ failed"),
     re.compile(rf"failed to allocate (\w+) buffer of size {_N}"),
     re.compile(rf"failed to allocate buffer of size {_N}"),
-    re.compile(rf"unable to allocate (\w+) buffer"),
+    re.compile(r"unable to allocate (\w+) buffer"),
 )
 _DEVICE = re.compile(rf"Device {_N}: (.+?), compute capability {_F}(?:.*VRAM: {_N} MiB)?")
 _USING = re.compile(rf"using device (\w+) \((.+?)\)(?: \([^)]*\))? - {_N} MiB free")

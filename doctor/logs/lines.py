@@ -24,9 +24,7 @@ class Line(NamedTuple):
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[Line]:
     """Numbered lines of a stream of bytes: decoded, without colours, of a progress line only what stays on screen."""
-    number = 0
-    for raw in _split(_as_utf8(chunks)):
-        number += 1
+    for number, raw in enumerate(_split(_as_utf8(chunks)), 1):
         yield Line(number, clean(raw))
 
 

@@ -15,7 +15,8 @@ _PROMPT = re.compile(
 )
 _PROGRAM = re.compile(
     r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
-    r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server)(?:\.exe)?[\"']?\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"
+    r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server)(?:\.exe)?[\"']?"
+    r"\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"
 )
 _LOGGED = re.compile(
     r"^\s*(?:\d+[.:]\d\d[.:]\d{2,3}|\[?\d{4}-\d\d-\d\d|[\w.]{2,40}: |(?:srv|slot|que|cmn|spec|main|print_info|load_tensors|"

@@ -32,7 +32,9 @@ def main() -> None:
         subprocess.run([DOCTOR, "log", str(log)], env=environ, stdout=subprocess.DEVNULL, check=False)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = used.ru_utime + used.ru_stime
-        print(f"{log.stat().st_size / 1e6:.0f} MB in {cpu:.2f} CPU s: {log.stat().st_size / 1e6 / cpu:.1f} MB/CPU s, peak {used.ru_maxrss / 1024:.0f} MiB")
+        print(
+            f"{log.stat().st_size / 1e6:.0f} MB in {cpu:.2f} CPU s: {log.stat().st_size / 1e6 / cpu:.1f} MB/CPU s, peak {used.ru_maxrss / 1024:.0f} MiB"
+        )
 
 
 if __name__ == "__main__":

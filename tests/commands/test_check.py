@@ -48,7 +48,9 @@ def test_save_and_from_give_the_same_findings(capsys, tmp_path):
     assert one["findings"] == two["findings"] and one["facts"] == two["facts"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"facts": {"machine": 5}}', '{"facts": {"gpu": {"state": 7}}}', "[" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"facts": {"machine": 5}}', '{"facts": {"gpu": {"state": 7}}}', "[" * 5000]
+)
 def test_bad_saved_facts_are_one_line(capsys, tmp_path, text):
     path = tmp_path / "bad.json"
     path.write_text(text)
@@ -93,7 +95,9 @@ def test_nothing_unknown_shows_green(capsys, tmp_path):
 
 
 def test_a_gpu_that_does_not_work_is_not_green(capsys, tmp_path):
-    gpu = replace(not_collected(Gpu, "x"), state="driver-not-loaded", detail="Driver Not Loaded", hardware=True, devices=())
+    gpu = replace(
+        not_collected(Gpu, "x"), state="driver-not-loaded", detail="Driver Not Loaded", hardware=True, devices=()
+    )
     _, out = run(capsys, "--from", saved(tmp_path, replace(nothing_known("x"), gpu=gpu)))
     assert "✓ gpu" not in out.out and "Driver Not Loaded" in out.out
 
@@ -133,7 +137,13 @@ def test_server_url_of_a_launch_command(host, port, prefix, url):
 
 @pytest.mark.parametrize(
     ("url", "expected"),
-    [("http://127.0.0.1:1", True), ("localhost:1", True), ("http://[::1]:1/v1", True), ("http://192.0.2.1", False), ("http://127.example.org", False)],
+    [
+        ("http://127.0.0.1:1", True),
+        ("localhost:1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://192.0.2.1", False),
+        ("http://127.example.org", False),
+    ],
 )
 def test_loopback(url, expected):
     assert collecting.is_loopback(url) is expected

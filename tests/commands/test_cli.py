@@ -91,7 +91,9 @@ def test_empty_input_is_no_error(capsys):
     assert status == 0 and "empty" in out
 
 
-@pytest.mark.parametrize("data", [b"\x00" * 5000, b"\xff\xfe\x00", bytes(range(256)) * 50, b"\x1b[2J\x1b]0;x\x07", b"{" * 100_000])
+@pytest.mark.parametrize(
+    "data", [b"\x00" * 5000, b"\xff\xfe\x00", bytes(range(256)) * 50, b"\x1b[2J\x1b]0;x\x07", b"{" * 100_000]
+)
 def test_rubbish_is_survived_and_no_control_character_leaves(capsys, data):
     status, out, err = run(capsys, "log", "-", stdin=data)
     assert status in (0, 1) and err == ""

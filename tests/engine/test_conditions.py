@@ -61,7 +61,22 @@ def test_values(text, expected):
     assert value(text, u=U, gone=None, three=3) == expected
 
 
-@pytest.mark.parametrize("text", ["u and True", "u or False", "not u", "u > 3", "u + 1", "u.field > 1", "u[0]", "1 / 0", "'a' < 1", "u in (1, 2)", "1 in (u, 2)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "u and True",
+        "u or False",
+        "not u",
+        "u > 3",
+        "u + 1",
+        "u.field > 1",
+        "u[0]",
+        "1 / 0",
+        "'a' < 1",
+        "u in (1, 2)",
+        "1 in (u, 2)",
+    ],
+)
 def test_unknown_stays_unknown(text):
     assert isinstance(truth(value(text, u=U)), Unknown)
 

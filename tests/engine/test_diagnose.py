@@ -33,7 +33,15 @@ def run(rules, text="", facts=NOTHING, **options):
 
 
 def test_evidence_has_line_and_source():
-    found = run([rule("a/x", symptom=[{"pattern": "boom (?P<size>\\d+)"}], why={"en": "of {match.size}", "zh": "{match.size}"})], "ok\nBOOM 12\n", source="f.log")
+    found = run(
+        [
+            rule(
+                "a/x", symptom=[{"pattern": "boom (?P<size>\\d+)"}], why={"en": "of {match.size}", "zh": "{match.size}"}
+            )
+        ],
+        "ok\nBOOM 12\n",
+        source="f.log",
+    )
     assert [(e.text, e.source, e.line) for e in found.findings[0].evidence] == [("BOOM 12", "f.log", 2)]
     assert found.findings[0].why == "of 12" and found.findings[0].status == "seen"
 
@@ -64,7 +72,13 @@ def test_order_severity_status_priority_line():
         rule("a/early", symptom=[{"pattern": "early thing"}]),
         rule("a/sure", symptom=[{"pattern": "late thing"}], priority=80),
     ]
-    assert [f.rule for f in run(rules, "early thing\nlate thing").findings] == ["a/sure", "a/early", "a/late", "a/likely", "a/note"]
+    assert [f.rule for f in run(rules, "early thing\nlate thing").findings] == [
+        "a/sure",
+        "a/early",
+        "a/late",
+        "a/likely",
+        "a/note",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +99,13 @@ def test_symptom_conditions(symptom, text, fires):
 
 def test_builds_and_false_condition_silence_a_symptom():
     old = replace(NOTHING, build=replace(not_collected(Build, "x"), number=4000))
-    assert not run([rule("a/x", symptom=[{"pattern": "alloc failed", "builds": "b5000.."}])], "alloc failed", old).findings
+    assert not run(
+        [rule("a/x", symptom=[{"pattern": "alloc failed", "builds": "b5000.."}])], "alloc failed", old
+    ).findings
     launch = replace(NOTHING, launch=replace(not_collected(Launch, "x"), ctx_size=4))
-    assert not run([rule("a/x", symptom=[{"pattern": "alloc failed", "if": "launch.ctx_size > 5"}])], "alloc failed", launch).findings
+    assert not run(
+        [rule("a/x", symptom=[{"pattern": "alloc failed", "if": "launch.ctx_size > 5"}])], "alloc failed", launch
+    ).findings
 
 
 def test_unknown_neither_fires_nor_passes():
@@ -138,4 +156,9 @@ def test_bad_rules_are_refused_with_their_name(change):
 
 
 def test_build_spans():
-    assert in_builds("b10..b20", 15) and not in_builds("b10..b20", 21) and in_builds("..b20", 3) and in_builds("b10..", None)
+    assert (
+        in_builds("b10..b20", 15)
+        and not in_builds("b10..b20", 21)
+        and in_builds("..b20", 3)
+        and in_builds("b10..", None)
+    )

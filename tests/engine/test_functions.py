@@ -40,7 +40,10 @@ def test_with_option(command, changes, expected):
 
 
 def test_without_option():
-    assert FUNCTIONS["without_option"](launch_of("$ llama-server -m x -np 4 -c 9\n"), "--parallel") == "llama-server -m x -c 9"
+    assert (
+        FUNCTIONS["without_option"](launch_of("$ llama-server -m x -np 4 -c 9\n"), "--parallel")
+        == "llama-server -m x -c 9"
+    )
 
 
 def test_a_key_is_never_in_the_command():

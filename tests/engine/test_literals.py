@@ -26,10 +26,14 @@ from doctor.engine.literals import literals_of, risky
 )
 def test_literals(pattern, expected):
     found = literals_of(pattern)
-    assert found == expected or (expected == ("malloc failed",) and set(found) == {"cudamalloc failed", "hipmalloc failed"})
+    assert found == expected or (
+        expected == ("malloc failed",) and set(found) == {"cudamalloc failed", "hipmalloc failed"}
+    )
 
 
-@pytest.mark.parametrize("pattern", [r"(a+)+$ text", r"(\w+\s?)* text", r".*foo bar", r"a.*b.*c.*d.*e text", r"((ab)*)* text"])
+@pytest.mark.parametrize(
+    "pattern", [r"(a+)+$ text", r"(\w+\s?)* text", r".*foo bar", r"a.*b.*c.*d.*e text", r"((ab)*)* text"]
+)
 def test_risky(pattern):
     assert risky(pattern)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from doctor.engine.load import load
-from doctor.engine.search import build_index, search, terms_of
 from doctor.engine.rules import rule_from_toml
+from doctor.engine.search import build_index, search, terms_of
 from doctor.outside import Outside
 
 CONCEPTS = {"vram": ["vram", "显存", "gpu memory"], "oom": ["out of memory", "oom", "爆显存"]}

@@ -30,7 +30,11 @@ def texts(*chunks):
 )
 def test_text(data, expected):
     assert texts(data) == expected
-    assert texts(*(data[i : i + 1] for i in range(len(data)))) == expected or data[:2] in (b"\xff\xfe", b"o\x00", b"\xef\xbb")
+    assert texts(*(data[i : i + 1] for i in range(len(data)))) == expected or data[:2] in (
+        b"\xff\xfe",
+        b"o\x00",
+        b"\xef\xbb",
+    )
 
 
 def test_numbers_count_from_one():

@@ -39,7 +39,7 @@ def test_every_rule_can_be_found_by_words_of_both_languages():
 
 
 def diagnose_text(text):
-    facts, diagnosis, _ = read([text.encode()], load(OUTSIDE), OUTSIDE, Vault(), lang="en", source="input")
+    _, diagnosis, _ = read([text.encode()], load(OUTSIDE), OUTSIDE, Vault(), lang="en", source="input")
     return diagnosis.findings
 
 
