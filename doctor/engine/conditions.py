@@ -70,12 +70,14 @@ def truth(value: Any) -> bool | Unknown:
 class Evaluator:
     """Evaluates expressions over named roots and remembers which facts were read.
 
-    `reads` maps the dotted path of each fact that was read ("gguf.context_length") to its value.
+    `reads` maps the dotted path of each fact that was read ("gguf.context_length") to its value, `owners` the same path
+    to the record it is a field of.
     """
 
     def __init__(self, roots: dict[str, Any]) -> None:
         self.roots = roots
         self.reads: dict[str, Any] = {}
+        self.owners: dict[str, Any] = {}
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression; never raises for any facts."""
@@ -117,7 +119,9 @@ class Evaluator:
             return node.id, self.roots.get(node.id, Unknown(f"no fact {node.id}"))
         if isinstance(node, ast.Attribute):
             path, value = self._path(node.value, local)
-            return (f"{path}.{node.attr}" if path else ""), _field(value, node.attr)
+            whole = f"{path}.{node.attr}" if path else ""
+            self.owners[whole] = value
+            return whole, _field(value, node.attr)
         if isinstance(node, ast.Subscript):
             path, value = self._path(node.value, local)
             key = self._value(node.slice, local)

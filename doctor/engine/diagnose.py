@@ -33,6 +33,7 @@ class _Fired(NamedTuple):
     status: str
     evidence: tuple[Evidence, ...]
     match: dict[str, Any]
+    subjects: tuple[str, ...] = ()
 
 
 def diagnose(
@@ -48,7 +49,7 @@ def diagnose(
     fired = []
     undecided: dict[str, str] = {}
     for rule in rules:
-        found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided)
+        found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
         if found:
             fired.append(found)
     findings = [_finding(item, roots, lang) for item in sorted(fired, key=_rank)]
@@ -93,12 +94,13 @@ def _by_symptom(
     return _Fired(rule, status, tuple(Evidence(text, source, number) for number, text in lines), match)
 
 
-def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str]) -> _Fired | None:
+def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:
     for when in rule.when:
         evaluator = Evaluator({**roots, "match": {}})
         result = truth(evaluator.evaluate(parse(when.expr)))
         if result is True:
-            return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator.reads), {})
+            subjects = tuple(dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None))
+            return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator, source), {}, subjects)
         if isinstance(result, Unknown):
             for path, value in evaluator.reads.items():
                 if isinstance(value, Unknown):
@@ -106,16 +108,28 @@ def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str]) -> _F
     return None
 
 
-def _facts_read(reads: Mapping[str, Any]) -> tuple[Evidence, ...]:
-    shown = []
-    for path, value in reads.items():
+def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
+    """The facts a condition rests on. A record that knows how to show itself (`shown`) speaks for its fields, with its
+    place: the settings file and line, not the path of a fact."""
+    shown: dict[Evidence, None] = {}
+    for path, value in evaluator.reads.items():
         if isinstance(value, Unknown) or hasattr(value, "__dataclass_fields__"):
             continue
         if isinstance(value, (tuple, list)) and any(hasattr(item, "__dataclass_fields__") for item in value):
             continue
+        owner: Any = evaluator.owners.get(path)
+        subject = _subject(path)
+        if hasattr(owner, "shown"):
+            line = known(getattr(owner, "line", None))
+            shown[Evidence(owner.shown(), str(getattr(owner, "source", source)), line)] = None
+            continue
         words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
-        shown.append(Evidence(f"{path} = {words}", path.partition(".")[0].partition("[")[0], None))
-    return tuple(shown[:MOST_EVIDENCE])
+        shown[Evidence(f"{path} = {words}", subject, None)] = None
+    return tuple(shown)[:MOST_EVIDENCE]
+
+
+def _subject(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
 
 
 def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
@@ -147,7 +161,7 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str) -> Finding:
         explains=(),
         references=rule.references,
         decide=_best_effort(rule.decide.get(lang), evaluator),
-        priority=rule.priority,
+        subjects=fired.subjects,
     )
 
 

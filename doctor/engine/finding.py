@@ -24,7 +24,7 @@ class Advice(NamedTuple):
 class Finding(NamedTuple):
     """One cause of trouble. `status`: seen (evidence on this set-up) or likely (from words alone).
 
-    `explains` holds the findings that follow from this one.
+    `explains` holds the findings that follow from this one. `subjects` are those of the facts it rests on.
     """
 
     rule: str
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
     explains: tuple[Finding, ...]
     references: tuple[str, ...]
     decide: str = ""
-    priority: int = 50
+    subjects: tuple[str, ...] = ()
 
 
 class NotChecked(NamedTuple):

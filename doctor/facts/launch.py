@@ -46,6 +46,10 @@ class OptionProblem:
     line: int
     fatal: bool = False
 
+    def shown(self) -> str:
+        """The problem as evidence."""
+        return f"{self.spelling}: {self.message}"
+
 
 @dataclass(frozen=True)
 class Launch:

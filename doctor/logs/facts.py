@@ -19,7 +19,7 @@ _F = r"([\d.]+)"
 _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
     (field, literal, re.compile(pattern))
     for field, literal, pattern in (
-        ("build_number", "build", rf"(?:\bbuild[:=]?\s+|\(build\s+|build_info[\"=:\s]+b){_N}"),
+        ("build_number", "build", rf"(?:\bbuild\"?\s*[:=]?\s*|build_info[\"=:\s]+b){_N}(?=\s*[-(,}}])"),
         ("build_number", "version:", rf"\bversion:\s+{_N} \("),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train\s*=\s*{_N}"),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train \({_N}\)"),

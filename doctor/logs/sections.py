@@ -15,7 +15,7 @@ _PROMPT = re.compile(
 )
 _PROGRAM = re.compile(
     r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
-    r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server)(?:\.exe)?[\"']?"
+    r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server|main)(?:\.exe)?[\"']?"
     r"\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"
 )
 _LOGGED = re.compile(

@@ -41,15 +41,15 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
 
 
 def _worst(findings: tuple[Finding, ...]) -> dict[str, str]:
-    """Subject -> worst severity of the errors and warnings whose evidence lies in it."""
+    """Subject -> worst severity of the errors and warnings that rest on its facts."""
     worst: dict[str, str] = {}
     for finding in findings:
         if finding.severity == "note":
             continue
-        for item in finding.evidence:
-            before = worst.get(item.source)
+        for subject in finding.subjects:
+            before = worst.get(subject)
             if before is None or SEVERITIES.index(finding.severity) < SEVERITIES.index(before):
-                worst[item.source] = finding.severity
+                worst[subject] = finding.severity
     return worst
 
 

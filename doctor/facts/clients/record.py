@@ -19,6 +19,10 @@ class Setting:
     source: str
     line: Fact[int]
 
+    def shown(self) -> str:
+        """The setting as evidence."""
+        return f"{self.name} = {self.value}"
+
 
 @dataclass(frozen=True)
 class Credential:
@@ -37,6 +41,10 @@ class Credential:
     source: str
     line: Fact[int]
     problems: tuple[str, ...]
+
+    def shown(self) -> str:
+        """The credential as evidence: its name, never more of its value than the token."""
+        return f"{self.name} = {self.token or '(empty)'}"
 
 
 @dataclass(frozen=True)
