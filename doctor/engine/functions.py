@@ -178,6 +178,8 @@ FUNCTIONS: dict[str, Any] = {
     "replace": _text(lambda value, old, new: value.replace(str(old), str(new))),
     "removesuffix": _text(lambda value, suffix: value.removesuffix(str(suffix))),
     "removeprefix": _text(lambda value, prefix: value.removeprefix(str(prefix))),
+    "quote": _text(shlex.quote),
+    "basename": _text(lambda path: path.replace("\\", "/").rpartition("/")[2]),
     "number": _number,
     "version": _version,
     "len": _present(len),

@@ -55,6 +55,8 @@ def value(text, **roots):
         ("mib(8589934592)", "8192 MiB"),
         ("number('8080') + 1", 8081),
         ("len((1, 2, 3))", 3),
+        ("quote('a b')", "'a b'"),
+        ("basename('C:\\\\a/b.gguf')", "b.gguf"),
     ],
 )
 def test_values(text, expected):
