@@ -159,12 +159,16 @@ def _compiled() -> Any:
 
 
 def _write_compiled(outside: Outside, stamp: str, rules: tuple[Rule, ...], index: dict[str, Any]) -> None:
+    import importlib
+
     from doctor.outside import OutsideError
 
     try:
         outside.write_text(os.path.join(_PACKAGE, f"{_MODULE}.py"), compiled_text(stamp, rules, index), private=False)
     except OutsideError:
         return  # a checkout that cannot be written to only starts slower
+    sys.modules.pop(f"doctor.{_MODULE}", None)  # a later load in this process must see the new one
+    importlib.invalidate_caches()
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from doctor.engine.rules import Rule
 
 _WORD = re.compile(r"[a-z0-9_]+(?:[.'+-][a-z0-9_]+)*|[\u3400-\u9fff]+")
+_PIECE = re.compile(r"[a-z0-9]+")
 _STOP = frozenset(
     "a an the is are was were be been it its this that these those i my me we you your he she they of to in on at for from with "
     "by as and or but if so then than do does did done have has had can could will would should may might not no yes when while "
@@ -108,7 +109,8 @@ def _texts(rule: Rule) -> list[tuple[str, float]]:
 def terms_of(text: str, concepts: dict[str, list[str]]) -> list[str]:
     """The terms of a text: words, `~` pieces of words, pairs of Chinese characters and `#` concepts."""
     lowered = text.lower()
-    terms = [f"#{name}" for name, words in concepts.items() if any(_has_word(lowered, word) for word in words)]
+    pieces = set(_PIECE.findall(lowered))
+    terms = [f"#{name}" for name, words in concepts.items() if any(_has_word(lowered, pieces, word) for word in words)]
     for word in _WORD.findall(lowered):
         if word[0] > "\u3000":
             terms += [word[i : i + 2] for i in range(len(word) - 1)] if len(word) > 1 else [word]
@@ -121,12 +123,20 @@ def terms_of(text: str, concepts: dict[str, list[str]]) -> list[str]:
     return [term for term in terms if term not in _FILLER]
 
 
-def _has_word(text: str, word: str) -> bool:
-    """Whether a concept's word stands in a text: Chinese anywhere, Latin letters only as whole words."""
+def _has_word(text: str, pieces: set[str], word: str) -> bool:
+    """Whether a concept's word stands in a text: Chinese anywhere, Latin letters only as whole words.
+
+    `pieces` are the runs of letters and digits in the text: without its own first run a word cannot be there.
+    """
+    if word[0] > "\u3000":
+        return word in text
+    first = _PIECE.match(word)
+    if first and first[0] not in pieces:
+        return False
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
-        if word[0] > "\u3000" or not (
+        if not (
             (start and text[start - 1].isascii() and text[start - 1].isalnum())
             or (end < len(text) and text[end].isascii() and text[end].isalnum())
         ):
