@@ -17,6 +17,7 @@ _KEY = re.compile(r"(?P<indent> *)(?P<key>command|image|environment|ports|volume
 _ITEM = re.compile(r"\s*-\s+(.*)")
 _PAIR = re.compile(r"\s*([A-Za-z_]\w*):\s*(.*)")
 _FLOW_ITEM = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^,\[\]\s][^,\[\]]*)")
+_REMARK = re.compile(r"(?<!\s)\s+#.*")
 _BLOCK_MARKS = (">", "|", ">-", "|-", ">+", "|+", "")
 
 
@@ -34,19 +35,27 @@ class Service(NamedTuple):
 def services(text: str, line: int = 1) -> Iterator[Service]:
     """The services of a text that have a command; `line` is the number of its first line."""
     lines = text[:TEXT_LIMIT].splitlines()
+    done: dict[int, int] = {}  # depth -> last row of the service read there: a second `command:` in it is no new one
     for at, row in enumerate(lines):
         found = _KEY.fullmatch(row.rstrip())
-        if found and found["key"] == "command":
-            yield _service(lines, at, len(found["indent"]), line)
+        if found and found["key"] == "command" and at > done.get(len(found["indent"]), -1):
+            indent = len(found["indent"])
+            first, done[indent] = _bounds(lines, at, indent)
+            yield _service(lines, first, done[indent], indent, line)
 
 
-def _service(lines: list[str], at: int, indent: int, line: int) -> Service:
-    """The service around the `command:` in row `at`, whose keys stand `indent` deep."""
+def _bounds(lines: list[str], at: int, indent: int) -> tuple[int, int]:
+    """First and last row of the service around row `at`, whose keys stand `indent` deep."""
     first = last = at
     while first > 0 and _inside(lines[first - 1], indent):
         first -= 1
     while last + 1 < len(lines) and _inside(lines[last + 1], indent):
         last += 1
+    return first, last
+
+
+def _service(lines: list[str], first: int, last: int, indent: int, line: int) -> Service:
+    """The service in these rows."""
     values: dict[str, tuple[Word, ...]] = {}
     for row in range(first, last + 1):
         found = _KEY.fullmatch(lines[row].rstrip())
@@ -70,14 +79,21 @@ def _inside(row: str, indent: int) -> bool:
     return not row.strip() or len(row) - len(row.lstrip(" ")) >= indent
 
 
+def _is_key(row: str, indent: int) -> bool:
+    """Whether a row is the next key of the service: a list that was never closed ends there."""
+    found = _KEY.fullmatch(row.rstrip())
+    return found is not None and len(found["indent"]) == indent
+
+
 def _values(lines: list[str], row: int, last: int, indent: int, rest: str, line: int) -> Iterator[Word]:
     """The words of one key: on its own row, or in the deeper rows below (a list may stand at the same depth)."""
     rest = rest.strip()
     if rest.startswith("["):
-        while "]" not in rest and row < last:
+        parts = [rest]
+        while "]" not in parts[-1] and row < last and not _is_key(lines[row + 1], indent):
             row += 1
-            rest += " " + lines[row].strip()
-        for found in _FLOW_ITEM.finditer(rest.strip("[]")):
+            parts.append(lines[row].strip())
+        for found in _FLOW_ITEM.finditer(" ".join(parts).strip("[]")):
             yield _word(found[1] or found[2] or (found[3] or "").strip(), line + row)
         return
     if rest not in _BLOCK_MARKS and not rest.startswith("#"):
@@ -106,7 +122,7 @@ def _unquoted(text: str) -> str:
     if text[:1] in ("'", '"'):
         end = text.find(text[0], 1)
         return text[1:end] if end > 0 else text[1:]
-    return re.sub(r"\s+#.*", "", text)
+    return _REMARK.sub("", text)
 
 
 def _word(text: str, line: int) -> Word:
