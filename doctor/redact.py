@@ -10,12 +10,13 @@ from typing import Any
 
 from doctor.secrets import Vault
 
+# Endings of names: what stands in front of them (OPENAI_API_KEY) may be anything and is not searched for, which would
+# take quadratic time.
 _STRONG = (
-    r"[\w.-]*(?:api[_-]?keys?|apikey|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|"
-    r"passw(?:or)?d|passphrase|bearer[_-]?token|hf[_-]?token|private[_-]?key|session[_-]?key)|(?:proxy-)?authorization|"
-    r"x-api-key|x-goog-api-key|set-cookie|cookie"
+    r"(?:api[_-]?keys?|apikey|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|"
+    r"passw(?:or)?d|passphrase|bearer[_-]?token|hf[_-]?token|private[_-]?key|session[_-]?key|authorization|cookie)"
 )
-_WEAK = r"[\w.-]*(?:token|secret|_key)"
+_WEAK = r"(?:token|secret|_key)"
 _VALUE = r"[^\s\"'`,;<>(){}\[\]]{4,}"
 _SHAPES = (
     r"sk-(?:ant-|proj-|or-|local-)?[A-Za-z0-9_\-]{6,}",
@@ -28,7 +29,7 @@ _SHAPES = (
     r"glpat-[A-Za-z0-9_\-]{12,}",
     r"nvapi-[A-Za-z0-9_\-]{12,}",
     r"gsk_[A-Za-z0-9]{16,}",
-    r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
+    r"eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]+){0,2}",
     r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
 )
 _SECRETS = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
@@ -37,11 +38,9 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _ASSIGNED = r"[\"'`]?\s{0,4}(?:=>|:=|[=:])\s{0,4}[\[\"'`]{0,3}(?:(?:Bearer|Basic|Token)\s+)?"
-_NAMED = re.compile(
-    rf"(?P<head>(?<![\w-])(?:(?:{_STRONG})|(?P<weak>{_WEAK})){_ASSIGNED})(?P<value>{_VALUE})", re.IGNORECASE
-)
+_NAMED = re.compile(rf"(?P<head>(?:{_STRONG}|(?P<weak>{_WEAK})){_ASSIGNED})(?P<value>{_VALUE})", re.IGNORECASE)
 _OPTION = re.compile(
-    rf"(?P<head>(?<!\S)(?:--?(?:{_STRONG}|hft|{_WEAK})|(?:x-api-key|authorization):)[\s=]+[\"'`]?)(?P<value>{_VALUE})",
+    rf"(?P<head>(?<!\S)--?(?:hft|[\w.-]{{0,80}}(?:{_STRONG}|{_WEAK}))[\s=]+[\"'`]?)(?P<value>{_VALUE})",
     re.IGNORECASE,
 )
 _BEARER = re.compile(rf"(?P<head>\b(?:Bearer|Basic)\s+)(?P<value>{_VALUE})", re.IGNORECASE)
@@ -88,20 +87,27 @@ class Redactor:
         )
 
     def text(self, text: str) -> str:
-        """The text as it may be shown."""
+        """The text as it may be shown: what is known to be secret goes, and whatever looks like a key."""
         if not text:
             return text
-        text = sanitize(text)
-        for secret in sorted(self._vault.secrets(), key=len, reverse=True):
-            for spelling in {secret, secret.strip()}:
-                if len(spelling) >= 4 and spelling in text:
-                    text = text.replace(spelling, self._vault.put(secret))
+        text = self._secrets(sanitize(text))
         text = _SECRETS.sub(lambda found: self._vault.put(found.group(0)), text)
         for pattern in (_QUERY, _BEARER, _OPTION, _NAMED, _SPOKEN):
             text = pattern.sub(self._keep_head, text)
         text = _USERINFO.sub(lambda found: f"{found['head']}{self._vault.put(found['value'])}@", text)
         text = _MAIL.sub("<mail>", text)
         return self._places(text)
+
+    def known(self, text: str) -> str:
+        """The same for our own words: only what is known to be secret goes. "--api-key VALUE" in advice is no key."""
+        return self._places(self._secrets(sanitize(text))) if text else text
+
+    def _secrets(self, text: str) -> str:
+        for secret in sorted(self._vault.secrets(), key=len, reverse=True):
+            for spelling in {secret, secret.strip()}:
+                if len(spelling) >= 4 and spelling in text:
+                    text = text.replace(spelling, self._vault.put(secret))
+        return text
 
     def tree(self, value: Any) -> Any:
         """The same for every text inside plain data (lists, dicts, tuples, NamedTuples)."""

@@ -39,16 +39,49 @@ def answer(
     subjects: tuple[Subject, ...] = (),
 ) -> Exit:
     """Write the report to standard output and return the exit status."""
+    safe = redacted(report, clean)
     if options.format == "json":
         from doctor.report import as_json
 
-        write(as_json.render(clean.tree(report)))
+        write(as_json.render(safe))
     else:
         from doctor.report import text
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
-        show(text.rows(clean.tree(report), safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode()))
+        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode()))
     return status(report.findings, options.fail_on)
+
+
+def redacted(report: Report, clean: Redactor) -> Report:
+    """The report as it may leave. Evidence and facts first: a key found there is then known in every other text."""
+    facts = clean.tree(report.facts)
+    evidence = {id(finding): clean.tree(finding.evidence) for finding in _all(report.findings)}
+
+    def safe(finding: Finding) -> Finding:
+        return finding._replace(
+            title=clean.known(finding.title),
+            why=clean.known(finding.why),
+            decide=clean.known(finding.decide),
+            evidence=evidence[id(finding)],
+            remedies=tuple(
+                advice._replace(text=clean.known(advice.text), command=clean.known(advice.command))
+                for advice in finding.remedies
+            ),
+            explains=tuple(safe(child) for child in finding.explains),
+        )
+
+    return report._replace(
+        findings=tuple(safe(finding) for finding in report.findings),
+        not_checked=clean.tree(report.not_checked),
+        facts=facts,
+        notes=clean.tree(report.notes),
+    )
+
+
+def _all(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    for finding in findings:
+        yield finding
+        yield from _all(finding.explains)
 
 
 def show(rows: Iterator[Row]) -> None:

@@ -39,7 +39,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     plain: dict[str, Any] = to_json(facts)
     if options.save:
         save_facts(outside, options.save, clean.tree(plain))
-    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch")
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
     report = Report(
         command="check",

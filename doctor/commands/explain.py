@@ -86,6 +86,11 @@ def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
     hits = Matcher(knowledge.rules).scan([Line(1, words[:4000])])
     found = {}
     for rule in knowledge.rules:
-        if any(symptom.pattern in hits and not symptom.also for symptom in rule.symptoms):
+        if any(
+            symptom.pattern in hits
+            and all(other in hits for other in symptom.also)
+            and not any(other in hits for other in symptom.unless)
+            for symptom in rule.symptoms
+        ):
             found[rule.id] = 0.5 + rule.priority / 200
     return found

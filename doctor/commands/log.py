@@ -19,7 +19,7 @@ from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from doctor.engine.diagnose import Diagnosis
     from doctor.engine.load import Knowledge
@@ -33,9 +33,11 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     source = "input" if options.file == "-" else options.file
     vault = Vault()
     knowledge = load(outside)
+    clean = redactor(outside, vault)
     try:
         stream = outside.stdin() if options.file == "-" else outside.open(options.file)
-        facts, found, count = read(outside.chunks(stream), knowledge, outside, vault, lang=lang, source=source)
+        chunks = outside.chunks(stream)
+        facts, found, count = read(chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text)
     except OutsideError as error:
         raise UsageError(str(error)) from None
     report = Report(
@@ -45,14 +47,22 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
         found_nothing=say("nothing_log" if count else "empty_log", lang),
     )
-    return answer(report, options, lang, redactor(outside, vault))
+    return answer(report, options, lang, clean)
 
 
 def read(
-    chunks: Iterable[bytes], knowledge: Knowledge, outside: Outside, vault: Vault, *, lang: str, source: str
+    chunks: Iterable[bytes],
+    knowledge: Knowledge,
+    outside: Outside,
+    vault: Vault,
+    *,
+    lang: str,
+    source: str,
+    clean: Callable[[str], str] = str,
 ) -> tuple[Facts, Diagnosis, int]:
-    """(facts, diagnosis, number of lines) of a text."""
+    """(facts, diagnosis, number of lines) of a text. `clean` is what its words pass before they stand in advice."""
     paste = Paste(chunks)
     hits = Matcher(knowledge.rules).scan(paste)
     facts = paste_facts(paste, outside, vault)
-    return facts, diagnose(knowledge.rules, facts, hits, lang=lang, source=source), paste.count
+    found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
+    return facts, found, paste.count

@@ -8,10 +8,13 @@ An absent fact (None) equals only None; ordered against anything it is False, an
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.engine.functions import FUNCTIONS
 from doctor.facts.record import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 40
@@ -71,11 +74,12 @@ class Evaluator:
     """Evaluates expressions over named roots and remembers which facts were read.
 
     `reads` maps the dotted path of each fact that was read ("gguf.context_length") to its value, `owners` the same path
-    to the record it is a field of.
+    to the record it is a field of. `clean` is what a value passes before it stands in a text (redaction).
     """
 
-    def __init__(self, roots: dict[str, Any]) -> None:
+    def __init__(self, roots: dict[str, Any], clean: Callable[[str], str] = str) -> None:
         self.roots = roots
+        self.clean = clean
         self.reads: dict[str, Any] = {}
         self.owners: dict[str, Any] = {}
 

@@ -12,7 +12,7 @@ from doctor.engine.templates import fill
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from doctor.engine.match import Hit, Hits
     from doctor.engine.rules import Rule, Symptom
@@ -43,8 +43,12 @@ def diagnose(
     *,
     lang: str = "en",
     source: str = "input",
+    clean: Callable[[str], str] = str,
 ) -> Diagnosis:
-    """Every rule that is true of these facts and hits. `source` names the text the hits come from."""
+    """Every rule that is true of these facts and hits.
+
+    `source` names the text the hits come from; `clean` is what values pass before they stand in a rule's texts.
+    """
     roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
     fired = []
     undecided: dict[str, str] = {}
@@ -52,7 +56,7 @@ def diagnose(
         found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
         if found:
             fired.append(found)
-    findings = [_finding(item, roots, lang) for item in sorted(fired, key=_rank)]
+    findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
     return Diagnosis(
         _fold(findings, {item.rule.id: item.rule for item in fired}),
         tuple(NotChecked(path, reason) for path, reason in sorted(undecided.items())),
@@ -62,7 +66,7 @@ def diagnose(
 def advise(rule: Rule, facts: Facts, *, lang: str, evidence: tuple[Evidence, ...], match: dict[str, Any]) -> Finding:
     """The finding of a rule that words, not evidence, have pointed to."""
     roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
-    return _finding(_Fired(rule, "likely", evidence, match), roots, lang)
+    return _finding(_Fired(rule, "likely", evidence, match), roots, lang, str)
 
 
 def _by_symptom(
@@ -99,7 +103,9 @@ def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], sourc
         evaluator = Evaluator({**roots, "match": {}})
         result = truth(evaluator.evaluate(parse(when.expr)))
         if result is True:
-            subjects = tuple(dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None))
+            subjects = tuple(
+                dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
+            )
             return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator, source), {}, subjects)
         if isinstance(result, Unknown):
             for path, value in evaluator.reads.items():
@@ -121,7 +127,9 @@ def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
         subject = _subject(path)
         if hasattr(owner, "shown"):
             line = known(getattr(owner, "line", None))
-            shown[Evidence(owner.shown(), str(getattr(owner, "source", source)), line)] = None
+            shown[Evidence(owner.shown(), str(getattr(owner, "source", subject if line is None else source)), line)] = (
+                None
+            )
             continue
         words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
         shown[Evidence(f"{path} = {words}", subject, None)] = None
@@ -138,9 +146,9 @@ def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
     return SEVERITIES.index(rule.severity), fired.status != "seen", -rule.priority, line, rule.id
 
 
-def _finding(fired: _Fired, roots: dict[str, Any], lang: str) -> Finding:
+def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[str], str]) -> Finding:
     rule = fired.rule
-    evaluator = Evaluator({**roots, "match": fired.match})
+    evaluator = Evaluator({**roots, "match": fired.match}, clean)
     remedies = []
     for remedy in rule.remedies:
         if remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is False:

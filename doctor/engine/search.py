@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from doctor.engine.rules import Rule
 
 _WORD = re.compile(r"[a-z0-9_]+(?:[.'+-][a-z0-9_]+)*|[\u3400-\u9fff]+")
+_EXPRESSION = re.compile(r"\{[^{}]*\}|\[\[|\]\]")
 _PIECE = re.compile(r"[a-z0-9]+")
 _STOP = frozenset(
     "a an the is are was were be been it its this that these those i my me we you your he she they of to in on at for from with "
@@ -51,7 +52,7 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
     phrases = [
         (number, sorted(set(terms_of(phrase, table))))
         for number, rule in enumerate(rules)
-        for phrase in (*rule.phrases, rule.title.en, rule.title.zh)
+        for phrase in (*rule.phrases, *(_EXPRESSION.sub(" ", title) for title in rule.title))
     ]
     return {
         "concepts": table,
@@ -98,10 +99,11 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
 
 
 def _texts(rule: Rule) -> list[tuple[str, float]]:
-    """What a rule says, each text with how much it counts."""
+    """What a rule says, each text with how much it counts. Names of facts inside texts are no words of a user."""
     texts = [(phrase, 1.0) for phrase in rule.phrases]
-    texts += [(rule.title.en, 1.0), (rule.title.zh, 1.0), (rule.cause.replace("-", " "), 0.8)]
-    texts += [(rule.why.en, 0.25), (rule.why.zh, 0.25)]
+    texts += [(_EXPRESSION.sub(" ", title), 1.0) for title in rule.title]
+    texts += [(rule.cause.replace("-", " "), 0.8)]
+    texts += [(_EXPRESSION.sub(" ", rule.why.en), 0.25), (_EXPRESSION.sub(" ", rule.why.zh), 0.25)]
     texts += [(example.text, 0.1) for example in rule.examples if example.match and len(example.text) < 2000]
     return texts
 

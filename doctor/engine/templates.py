@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from doctor.engine.conditions import Evaluator
 
+LONGEST_LIST = 8
+"""Items of a list that are shown."""
 _PIECES = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{([^{}]+)\}|[^{}\[\]]+|.", re.DOTALL)
 
 
@@ -61,7 +63,10 @@ def fill(template: str, evaluator: Evaluator) -> str | None:
             key = piece.optional
             if key not in sections:
                 order.append(key)
-        words = piece.text if piece.expression is None else _shown(evaluator.evaluate(piece.expression))
+        words: str | None = piece.text
+        if piece.expression is not None:
+            words = _shown(evaluator.evaluate(piece.expression))
+            words = None if words is None else evaluator.clean(words)
         before = sections.get(key, "")
         sections[key] = None if words is None or before is None else before + words
     if any(sections[key] is None for key in order if key >= 1_000_000):
@@ -79,5 +84,6 @@ def _shown(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:.1f}".rstrip("0").rstrip(".")
     if isinstance(value, (tuple, list)):
-        return ", ".join(shown for shown in map(_shown, value) if shown)
+        words = [shown for shown in map(_shown, value[:LONGEST_LIST]) if shown]
+        return ", ".join(words) + (f", … ({len(value)})" if len(value) > LONGEST_LIST else "")
     return str(value)

@@ -78,3 +78,7 @@ class Client:
     settings: Fact[tuple[Setting, ...]]
     overridden: Fact[tuple[Setting, ...]]
     problems: Fact[tuple[str, ...]]
+
+    def shown(self) -> str:
+        """The client as evidence."""
+        return f"{self.name}, which asks {self.request_url}" if isinstance(self.request_url, str) else self.name
