@@ -52,8 +52,6 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
 
 def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
     """The causes that fit the words: one finding a cause, best first."""
-    from doctor.facts.facts import nothing_known
-
     by_id = {rule.id: rule for rule in knowledge.rules}
     scores = dict(search(knowledge.words, words))
     for rule_id, bonus in _pasted(words, knowledge).items():
@@ -61,7 +59,6 @@ def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     if not ranked or ranked[0][1] < FLOOR:
         return ()
-    facts = nothing_known("only words were given")
     findings: list[Finding] = []
     causes: set[str] = set()
     for rule_id, score in ranked:
@@ -72,7 +69,7 @@ def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
             continue
         causes.add(rule.cause)
         evidence = (Evidence(words, "words", None),)
-        findings.append(advise(rule, facts, lang=lang, evidence=evidence, match={}))
+        findings.append(advise(rule, lang=lang, evidence=evidence))
         if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < SURE * score * CLOSE:
             break
     return tuple(findings)

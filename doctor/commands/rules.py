@@ -60,10 +60,8 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
 
 def show_rule(rule_id: str, knowledge: Knowledge, options: argparse.Namespace, outside: Outside, lang: str) -> Exit:
     """Print the page of one rule: what it means, what to do, how it shows."""
-    from doctor.facts.facts import nothing_known
-
     rule = next(rule for rule in knowledge.rules if rule.id == rule_id)
-    finding = advise(rule, nothing_known("a page about the rule itself"), lang=lang, evidence=(), match={})
+    finding = advise(rule, lang=lang, evidence=())
     options.fail_on = "never"
     options.verbose = True
     return answer(Report("rules", (finding,), (), {}, notes=_signs(rule)), options, lang, redactor(outside))

@@ -63,10 +63,9 @@ def diagnose(
     )
 
 
-def advise(rule: Rule, facts: Facts, *, lang: str, evidence: tuple[Evidence, ...], match: dict[str, Any]) -> Finding:
-    """The finding of a rule that words, not evidence, have pointed to."""
-    roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
-    return _finding(_Fired(rule, "likely", evidence, match), roots, lang, str)
+def advise(rule: Rule, *, lang: str, evidence: tuple[Evidence, ...]) -> Finding:
+    """The finding of a rule that words, not facts, have pointed to: every fact in it is unknown."""
+    return _finding(_Fired(rule, "likely", evidence, {}), {}, lang, str)
 
 
 def _by_symptom(

@@ -36,7 +36,8 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
     for rule in rules:
         broad: dict[str, float] = {}
         for text, weight in _texts(rule):
-            for term in terms_of(text, table):
+            # Pieces of words help with typos in what rules are searched for, not in their explanations.
+            for term in terms_of(text, table, pieces_too=weight >= 0.5):
                 broad[term] = broad.get(term, 0.0) + weight
         documents.append((rule.id, {term: round(value, 2) for term, value in broad.items()}))
     frequency: dict[str, int] = {}
@@ -108,7 +109,7 @@ def _texts(rule: Rule) -> list[tuple[str, float]]:
     return texts
 
 
-def terms_of(text: str, concepts: dict[str, list[str]]) -> list[str]:
+def terms_of(text: str, concepts: dict[str, list[str]], *, pieces_too: bool = True) -> list[str]:
     """The terms of a text: words, `~` pieces of words, pairs of Chinese characters and `#` concepts."""
     lowered = text.lower()
     pieces = set(_PIECE.findall(lowered))
@@ -120,7 +121,7 @@ def terms_of(text: str, concepts: dict[str, list[str]]) -> list[str]:
         if word in _STOP:
             continue
         terms.append(_stem(word))
-        if len(word) > 4:
+        if len(word) > 4 and pieces_too:
             terms += [f"~{word[i : i + 3]}" for i in range(len(word) - 2)]
     return [term for term in terms if term not in _FILLER]
 
