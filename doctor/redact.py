@@ -10,17 +10,55 @@ from typing import Any
 
 from doctor.secrets import Vault
 
-# Endings of names: what stands in front of them (OPENAI_API_KEY) may be anything and is not searched for, which would
-# take quadratic time.
+# A name says that a key follows. Only how it ends is looked for (OPENAI_API_KEY ends in API_KEY): what stands in front
+# may be anything, and to search for it would take quadratic time.
 _STRONG = (
-    r"(?:api[_-]?keys?|apikey|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|"
-    r"passw(?:or)?d|passphrase|bearer[_-]?token|hf[_-]?token|private[_-]?key|session[_-]?key|authorization|cookie)"
+    r"(?:api[_-]?keys?|api[_-]?token|auth[_-]?token|access[_-]?(?:token|key)|refresh[_-]?token|client[_-]?secret|"
+    r"secret[_-]?key|passw(?:or)?d|passphrase|bearer[_-]?token|hf[_-]?token|hub[_-]?token|private[_-]?key|"
+    r"session[_-]?(?:key|token)|subscription[_-]?key|authorization|cookie|_auth|_pass)"
 )
-_WEAK = r"(?:token|secret|_key)"
-_VALUE = r"[^\s\"'`,;<>(){}\[\]]{4,}"
+_WEAK = r"(?:token|secret|[_-]key|(?<![a-z])(?:pass|pwd|bearer))"
+_SPOKEN = r"(?:(?:api|access|secret) key|密钥|秘钥|密码|口令|令牌)(?: provided)?"
+# OPENAI_API_KEY_2, API_KEY_OPENAI; what names a file, a variable or a command holds no key.
+_MORE = r"(?:[_-]?\d{1,3}|_(?!(?:file|path|env|name|var|helper|header|id|url)\b)[a-z]\w{0,30})?"
+_NAME = rf"(?:(?P<sure>{_STRONG}{_MORE})|(?P<weak>{_WEAK})|(?P<spoken>{_SPOKEN}))"
+_CLOSE = r"\\{0,3}[\"'`]?"
+_EQUALS = rf"{_CLOSE}\]?\s{{0,4}}(?:=>|->|:=|\+=|\?=|[=:：＝]|\\u003d|%3D)\s{{0,4}}(?:[\[(]\s?)?\$?"
+# Between a name and a key where nothing says that the one is the other's value: the key must look like one.
+_NEAR = (
+    r"(?:[\"'`],\s{0,4}(?:[\"']value[\"']:\s{0,4})?(?=[\"'`])|\s{1,4}(?:is |was )?|\s{0,4}\|\s{0,4}|"
+    r"[\"']?>|[\"']\svalue=)"
+)
+_SCHEME = r"(?:(?:bearer|basic|token|apikey)(?:\\?\s{1,4}|%20|\+))?"
+_BARE = r"[^\s\"'`,;<>(){}\[\]\\&]"
+_VALUE = (
+    rf"(?:\"{_SCHEME}(?P<double>[^\"\n]{{1,500}})\"|'{_SCHEME}(?P<single>[^'\n]{{1,500}})'|"
+    rf"\\{{1,3}}[\"']{_SCHEME}(?P<escaped>[^\"'\\\n]{{1,500}})|[\"'`]?{_SCHEME}(?P<bare>{_BARE}{{4,}}(?:,{_BARE}{{4,}})*))"
+)
+_NAMED = re.compile(rf"{_NAME}(?:(?P<firm>{_EQUALS})|{_NEAR}){_VALUE}", re.IGNORECASE)
+_OPTION = re.compile(
+    rf"(?<!\S)--?(?:(?P<sure>hft|(?:oauth2-)?bearer|[\w.-]{{0,80}}{_STRONG})|(?P<weak>[\w.-]{{0,80}}(?:token|secret|key)))"
+    rf"(?P<firm>[\s=]+){_VALUE}",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"(?<!\S)(?:-u|-U|--user|--proxy-user)[\s=]{1,4}[\"']?[^\s:/\"']{1,100}:(?P<bare>[^\s\"']{4,})|"
+    r"(?<!\S)(?:sshpass\s{1,4}-p|(?:-b|--cookie)\s{1,4}[\"']?[\w-]{1,100}=)\s{0,4}(?P<single>[^\s\"';]{4,})"
+)
+_BEARER = re.compile(
+    r"\bBearer(?:\\?[\s:=+]{1,4}|%20|[\"'],\s{0,4}[\"'])[\"'`]?(?P<bare>[^\s\"'`,;<>(){}\[\]]{4,})|"
+    r"\bBasic\s{1,4}(?P<single>[A-Za-z0-9+/]{8,}={0,2})",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(
+    r"[?&;](?:amp;)?[\w.-]{0,40}(?:key|token|sig|signature|secret|auth|code|passwd|password)(?:=|%3D)(?P<bare>[^\s&\"'#]+)",
+    re.IGNORECASE,
+)
+_USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.-]{1,15}://)(?P<value>[^\s/\"'<>]{1,200})@", re.IGNORECASE)
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-fA-F]{2}))"
 _SHAPES = (
     r"sk-(?:ant-|proj-|or-|local-)?[A-Za-z0-9_\-]{6,}",
-    r"hf_[A-Za-z0-9]{8,}",
+    r"hf_(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9]{8,}",
     r"gh[pousr]_[A-Za-z0-9]{16,}",
     r"github_pat_[A-Za-z0-9_]{16,}",
     r"xox[abprs]-[A-Za-z0-9-]{8,}",
@@ -28,26 +66,12 @@ _SHAPES = (
     r"AIza[0-9A-Za-z_\-]{20,}",
     r"glpat-[A-Za-z0-9_\-]{12,}",
     r"nvapi-[A-Za-z0-9_\-]{12,}",
-    r"gsk_[A-Za-z0-9]{16,}",
+    r"(?:gsk|r8)_[A-Za-z0-9]{16,}",
+    r"(?:tvly|xai|ms)-(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9-]{20,}",
     r"eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]+){0,2}",
-    r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
+    r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
 )
-_SECRETS = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
-_SPOKEN = re.compile(
-    rf"(?P<head>\b(?:api|access|secret) ?key(?: provided| is| was)?\s{{0,2}}[:=]\s{{0,2}}[\"'`]?)(?P<value>{_VALUE})",
-    re.IGNORECASE,
-)
-_ASSIGNED = r"[\"'`]?\s{0,4}(?:=>|:=|[=:])\s{0,4}[\[\"'`]{0,3}(?:(?:Bearer|Basic|Token)\s+)?"
-_NAMED = re.compile(rf"(?P<head>(?:{_STRONG}|(?P<weak>{_WEAK})){_ASSIGNED})(?P<value>{_VALUE})", re.IGNORECASE)
-_OPTION = re.compile(
-    rf"(?P<head>(?<!\S)--?(?:hft|[\w.-]{{0,80}}(?:{_STRONG}|{_WEAK}))[\s=]+[\"'`]?)(?P<value>{_VALUE})",
-    re.IGNORECASE,
-)
-_BEARER = re.compile(rf"(?P<head>\b(?:Bearer|Basic)\s+)(?P<value>{_VALUE})", re.IGNORECASE)
-_USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.-]{1,15}://)(?P<value>[^\s/@\"']{1,200})@", re.IGNORECASE)
-_QUERY = re.compile(
-    r"(?P<head>[?&](?:key|token|api_key|apikey|access_token|sig|signature)=)(?P<value>[^\s&\"'#]+)", re.IGNORECASE
-)
+_SECRETS = re.compile(_START + "(?:" + "|".join(f"(?:{shape})" for shape in _SHAPES) + ")")
 _HOMES = re.compile(
     r"(?P<head>(?:/home/|/Users/|/mnt/[a-z]/Users/|"
     r"[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/)))"

@@ -29,6 +29,7 @@ DEADLINES = {
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 HASH_DEADLINE = 24 * 3600.0
+LEFT_OUT = "left out by --only or --skip"
 CRASHED = "the check crashed: "
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
 
@@ -159,8 +160,9 @@ def _origin(url: str) -> tuple[str, str]:
 
 def _asked_for(server: Any, url: str, source: str) -> Any:
     """A server nobody asked about and that is not there is not a fault."""
-    state = known(getattr(server, "state", None))
-    if source == "default" and state not in ("ok", "loading", "unauthorised"):
+    if isinstance(server, Unknown):
+        return server
+    if source == "default" and known(server.state) not in ("ok", "loading", "unauthorised"):
         return Unknown(f"no llama-server is running, and none answers at {url}: name its address with --server URL")
     return server
 
@@ -190,7 +192,7 @@ def _side_by_side(wishes: Wishes, tasks: dict[str, Callable[[], Any]]) -> dict[s
     threads = {}
     for name, task in tasks.items():
         if name not in wishes.subjects:
-            results[name] = Unknown("left out by --only or --skip")
+            results[name] = Unknown(LEFT_OUT)
             continue
         threads[name] = threading.Thread(target=run, args=(name, task), daemon=True)
         threads[name].start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.rules import SEVERITIES
+from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
 from doctor.report.text import Subject
@@ -24,9 +25,9 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
     worst = _worst(findings)
     rows = []
     for name in SUBJECTS:
-        if name == "log":
-            continue
         value = getattr(facts, name)
+        if name == "log" or (isinstance(value, Unknown) and value.reason == LEFT_OUT):
+            continue
         if isinstance(value, Unknown):
             rows.append(
                 Subject(name, worst.get(name, "unknown"), f"{say('not_checked', lang).lower()}: {value.reason}")
@@ -130,7 +131,18 @@ def _gguf(gguf: Any) -> str:
         known(gguf.file_type) or known(gguf.quantization),
         _size(gguf.size_bytes),
         f"trained for {context} tokens" if context else None,
+        _hash(gguf),
     )
+
+
+def _hash(gguf: Any) -> str | None:
+    """How the file's hash stands against the one published beside it."""
+    digest, expected = known(gguf.sha256), known(gguf.sha256_expected)
+    if digest is None:
+        return None
+    if expected is None:
+        return f"sha256 {digest}"
+    return f"sha256 {'as' if digest == expected else 'NOT as'} in {known(gguf.sha256_source)}"
 
 
 def _launch(launch: Any) -> str:
