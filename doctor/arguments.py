@@ -86,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
         "  doctor explain 401 invalid api key claude code\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    explain.add_argument("--check", action="store_true", help="also look at this machine: what is seen there decides")
     explain.add_argument("words", nargs="+", metavar="WORDS", help="what you see, or a rule's id")
 
     log = verbs.add_parser(

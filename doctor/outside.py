@@ -99,6 +99,10 @@ class Outside:
 
         names = {self.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")}
         names.add(socket.gethostname())
+        names |= {name.partition(".")[0] for name in names}  # a host is also called by the first part of its name
+        above, _, user = self.home().replace("\\", "/").rstrip("/").rpartition("/")
+        if above.rpartition("/")[2].lower() in ("home", "users"):
+            names.add(user)
         return tuple(sorted(name for name in names if name))
 
     # --- commands -----------------------------------------------------------------------------------------------

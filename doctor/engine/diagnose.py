@@ -63,9 +63,17 @@ def diagnose(
     )
 
 
-def advise(rule: Rule, *, lang: str, evidence: tuple[Evidence, ...]) -> Finding:
-    """The finding of a rule that words, not facts, have pointed to: every fact in it is unknown."""
-    return _finding(_Fired(rule, "likely", evidence, {}), {}, lang, str)
+def advise(
+    rule: Rule,
+    *,
+    lang: str,
+    evidence: tuple[Evidence, ...],
+    facts: Facts | None = None,
+    clean: Callable[[str], str] = str,
+) -> Finding:
+    """The finding of a rule that words have pointed to. Without `facts` every fact in its texts is unknown."""
+    roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__} if facts else {}
+    return _finding(_Fired(rule, "likely", evidence, {}), roots, lang, clean)
 
 
 def _by_symptom(
