@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.engine.load import Knowledge
-    from doctor.facts.facts import Facts
     from doctor.exits import Exit
+    from doctor.facts.facts import Facts
     from doctor.outside import Outside
 
 MOST = 5
@@ -27,8 +27,8 @@ CLOSE = 0.55
 """A cause whose score is below this share of the best is not mentioned."""
 ALONE = 0.44
 """When the second score is below this share of the best, the first cause is told alone."""
-SEEN_BONUS = 1.0
-"""What it adds to a score, about as much as a perfect fit of words, that the cause is seen on this machine."""
+SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
+"""What it adds to a score that the cause is seen on this machine; 1 is about a perfect fit of words."""
 FLOOR = 0.55
 """A best score below this fits nothing."""
 
@@ -82,9 +82,11 @@ def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = Non
     scores = dict(search(knowledge.words, words))
     for rule_id, bonus in _pasted(words, knowledge).items():
         scores[rule_id] = scores.get(rule_id, 0.0) + bonus
-    for rule_id in seen.findings if seen else ():
-        if rule_id in scores:
-            scores[rule_id] += SEEN_BONUS
+    for rule_id, finding in seen.findings.items() if seen else ():
+        # Another rule of the same cause may have the words; this one has the evidence.
+        fit = max((score for other, score in scores.items() if by_id[other].cause == finding.cause), default=0.0)
+        if fit:
+            scores[rule_id] = fit + SEEN_BONUS[finding.severity]
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     if not ranked or ranked[0][1] < FLOOR:
         return ()
