@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import NoReturn
 
 from doctor import __version__
 
@@ -20,9 +21,17 @@ exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong u
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """The same with what was typed made safe to print: it may hold a key or control characters."""
+        from doctor.redact import Redactor
+
+        super().error(" ".join(Redactor().text(message).splitlines()))
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     shared = common.add_argument_group("output")
     shared.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
     shared.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
@@ -34,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
 
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="doctor",
         description="Finds out why llama.cpp servers and the coding agents in front of them do not work, and says what to do.",
         epilog=_EXAMPLES,

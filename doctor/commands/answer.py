@@ -48,7 +48,8 @@ def answer(
         from doctor.report import text
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
-        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode()))
+        brief = report.command == "explain"
+        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode(), brief=brief))
     return status(report.findings, options.fail_on)
 
 

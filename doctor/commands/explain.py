@@ -29,7 +29,7 @@ ALONE = 0.44
 """When the second score is below this share of the best, the first cause is told alone."""
 SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
 """What it adds to a score that the cause is seen on this machine; 1 is about a perfect fit of words."""
-FLOOR = 0.55
+FLOOR = 0.7
 """A best score below this fits nothing."""
 
 
@@ -100,11 +100,13 @@ def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = Non
             continue
         causes.add(rule.cause)
         if seen and rule_id in seen.findings:
-            findings.append(seen.findings[rule_id])
+            finding = seen.findings[rule_id]
         else:
             evidence = (Evidence(words, "words", None),)
             known: dict[str, Any] = {"facts": seen.facts, "clean": seen.clean} if seen else {}
-            findings.append(advise(rule, lang=lang, evidence=evidence, **known))
+            finding = advise(rule, lang=lang, evidence=evidence, **known)
+        if finding.remedies:  # a rule that needs facts to advise has nothing to say to words
+            findings.append(finding)
         if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < ALONE * score:
             break
     return tuple(findings)

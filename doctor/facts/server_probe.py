@@ -84,16 +84,22 @@ def _llama(session: Session, blank: Server, replies: list[Reply], build_of_commi
         for path in ("/props", "/v1/models"):
             reply = session.try_get(path, with_key=True)
             if reply is not None:
-                accepted = reply.status != 401
+                plain = reply.status < 300 or reply.status in (401, 404)
+                accepted = reply.status != 401 if plain else Unknown(f"HTTP {reply.status} to {path} with the key")
                 by_path[path] = reply
             if accepted is not True:
                 break
     blank = replace(blank, kind="llama.cpp", key_required=required, key_accepted=accepted)
+    if session.key and required is True and isinstance(accepted, Unknown):
+        return replace(blank, state="error", detail=f"the key at hand got no plain answer ({accepted.reason})")
     if required is True and accepted is not True:
         return _described(_without_key(blank), by_path, build_of_commit)
     answered = [by_path[path] for path in ("/v1/models", "/props") if path in by_path]
     if answered and all(reply.status == 404 for reply in answered):
         return wrong_path(session, blank)
+    if not any(reply.status == 200 and isinstance(reply.data, dict) for reply in answered):
+        told = ", ".join(f"HTTP {reply.status} to {reply.path}" for reply in answered) or "nothing to all else"
+        return replace(blank, state="error", detail=f"the server answers, but nothing that can be read: {told}")
     return _with_slots(session, _described(blank, by_path, build_of_commit), by_path, with_key=required is True)
 
 
