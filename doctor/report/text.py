@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.reasons import reason
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def rows(
     if missing and verbose:
         yield Row((("head", say("not_checked", lang)),))
         for item in missing:
-            yield Row((("quiet", f"{item.check}: {item.reason}"),), 2)
+            yield Row((("quiet", f"{item.check}: {reason(item.reason, lang)}"),), 2)
     elif missing and subjects:
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 
