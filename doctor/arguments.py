@@ -29,6 +29,17 @@ class _Parser(argparse.ArgumentParser):
         super().error(" ".join(Redactor().text(message).splitlines()))
 
 
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of a call. Ends the program with status 2 when they are wrong."""
+    top = parser()
+    options = top.parse_args(words)
+    # Before Python 3.13 argparse takes "--model=--" for an option without a value and leaves a list.
+    empty = next((name for name, value in vars(options).items() if value == []), None)
+    if empty:
+        top.error(f"argument {empty}: expected a value")
+    return options
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     common = _Parser(add_help=False)

@@ -20,11 +20,11 @@ def main(argv: list[str] | None = None, outside: Outside | None = None) -> int:
     if words == ["--version"]:
         print(f"doctor {__version__}")  # noqa: T201 - answered before anything is imported
         return 0
-    from doctor.arguments import parser
+    from doctor.arguments import parse
     from doctor.exits import Exit, UsageError
     from doctor.outside import Outside
 
-    options = parser().parse_args(words)
+    options = parse(words)
     outside = outside or Outside()
     try:
         return int(_command(options.verb)(options, outside))

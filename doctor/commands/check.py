@@ -105,7 +105,9 @@ def _check_places(options: argparse.Namespace, outside: Outside) -> None:
 
 def _must_exist(outside: Outside, option: str, path: str) -> None:
     try:
-        outside.stat(outside.real_path(path) if path else path)
+        found = outside.stat(outside.real_path(path) if path else path)
+        if not (found.is_file or found.is_dir):
+            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
     except OutsideError as error:
         if error.kind != "denied":  # what may not be read is told of in the report
             raise UsageError(f"{option}: {error}") from None

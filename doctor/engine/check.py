@@ -52,6 +52,8 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
     for number, example in enumerate(rule.examples, 1):
         try:
             fires = example_fires(rule, example)
+        except ConditionError:
+            continue  # reported above, where the text is
         except FactsFormatError as error:
             yield f"example {number}: {error}"
             continue

@@ -80,17 +80,18 @@ def _llama(session: Session, blank: Server, replies: list[Reply], build_of_commi
     accepted: Fact[bool] = (
         None if not session.key else Unknown("the server did not say") if required is not False else True
     )
+    odd = False  # the key was answered with something that says neither yes nor no
     if required is True and session.key:
         for path in ("/props", "/v1/models"):
             reply = session.try_get(path, with_key=True)
             if reply is not None:
-                plain = reply.status < 300 or reply.status in (401, 404)
-                accepted = reply.status != 401 if plain else Unknown(f"HTTP {reply.status} to {path} with the key")
+                odd = reply.status >= 300 and reply.status not in (401, 404)
+                accepted = Unknown(f"HTTP {reply.status} to {path} with the key") if odd else reply.status != 401
                 by_path[path] = reply
             if accepted is not True:
                 break
     blank = replace(blank, kind="llama.cpp", key_required=required, key_accepted=accepted)
-    if session.key and required is True and isinstance(accepted, Unknown):
+    if odd and isinstance(accepted, Unknown):
         return replace(blank, state="error", detail=f"the key at hand got no plain answer ({accepted.reason})")
     if required is True and accepted is not True:
         return _described(_without_key(blank), by_path, build_of_commit)

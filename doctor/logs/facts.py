@@ -32,12 +32,17 @@ _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("graph_splits", "splits", rf"splits\s*=\s*{_N}"),
         ("threads", "n_threads", rf"n_threads\s*=\s*{_N}"),
         ("threads_total", "n_threads", rf"n_threads_batch = \d+\) / {_N}"),
+        ("threads_total", "n_threads", rf"n_threads = \d+ / {_N}"),
         ("request_tokens", "available context size", rf"request \(?{_N} tokens\)? exceeds the available context size"),
         ("request_limit", "available context size", rf"available context size \({_N} tokens\)"),
         ("request_tokens", "n_prompt_tokens", rf"n_prompt_tokens\"?\s*[:=]\s*{_N}"),
         ("request_limit", "n_prompt_tokens", rf"\"n_ctx\"\s*:\s*{_N}"),
         ("draft_acceptance", "acceptance", rf"acceptance(?: rate)?\s*=\s*{_F}"),
         ("draft_acceptance", "acceptance", rf"accept(?:ance)? rate[: ]+{_F}"),
+        ("drafted", "draft_n", rf"\"draft_n\"\s*:\s*{_N}"),
+        ("accepted", "draft_n_accepted", rf"\"draft_n_accepted\"\s*:\s*{_N}"),
+        ("drafted", "n_drafted", rf"n_drafted\s*=\s*{_N}"),
+        ("accepted", "n_accept", rf"n_accept\s*=\s*{_N}"),
     )
 )
 _FLASH = re.compile(r"flash_attn\s*=\s*(\w+)")
@@ -54,6 +59,8 @@ _DEVICE = re.compile(rf"Device {_N}: (.+?), compute capability {_F}(?:.*VRAM: {_
 _USING = re.compile(rf"using device (\w+) \((.+?)\)(?: \([^)]*\))? - {_N} MiB free")
 _LISTED = re.compile(rf"^\s*(?:.*- )?(\w+)\s*: (.+?) \({_N} MiB, {_N} MiB free\)")
 _TIMING = re.compile(rf"(prompt eval|eval) time\s*=\s*{_F} ms /\s*{_N} (?:tokens|runs)\s*\(.*?{_F} tokens per second")
+_RUN = 24
+"""So often in a row a character says that a model is stuck on it."""
 _READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
 
 
@@ -92,8 +99,16 @@ class LogReader:
             self._device(text)
         if "eval time" in text:
             self._timing(line)
+        if len(text) >= _RUN and "repeated_character" not in self.single:
+            self._repeated(text)
         if not self.loaded and any(word in text for word in _READY):
             self.loaded = True
+
+    def _repeated(self, text: str) -> None:
+        """Note a line that is one character over and over: a letter outside ASCII, or ?, !, @ (rulers and dots are no answers)."""
+        middle = text[len(text) // 2]
+        if (middle in "?!@" or (middle > "\x7f" and middle.isalpha())) and middle * _RUN in text:
+            self.single["repeated_character"] = middle
 
     def _sizes(self, line: Line) -> None:
         text = line.text
@@ -195,12 +210,18 @@ class LogReader:
             alloc_failed_device=single.get("alloc_failed_device"),
             request_tokens=single.get("request_tokens"),
             request_limit=single.get("request_limit"),
-            draft_acceptance=single.get("draft_acceptance"),
+            draft_acceptance=single.get("draft_acceptance", _share(single.get("accepted"), single.get("drafted"))),
+            repeated_character=single.get("repeated_character"),
             timings=tuple(self.timings) or None,
             decode_speeds=tuple(speed for speed in decode if isinstance(speed, float)) or None,
             prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
             loaded=self.loaded or None,
         )
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    """What part of the drafted tokens was accepted; of a few tokens it says nothing."""
+    return None if part is None or whole is None or whole < 20 else part / whole
 
 
 def _small(number: str) -> bool:
