@@ -25,6 +25,8 @@ class Unknown:
         return False
 
 
+MAX_NUMBER = 1 << 100
+
 Fact = Union[T, None, Unknown]
 
 
@@ -74,8 +76,10 @@ def from_json(kind: Any, data: Any, where: str = "facts") -> Any:
         item = typing.get_args(kind)[1]
         _expect(isinstance(data, dict), where, "an object")
         return {str(key): from_json(item, entry, f"{where}.{key}") for key, entry in data.items()}
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
+    if kind in (int, float) and isinstance(data, (int, float)) and not isinstance(data, bool):
+        # JSON has no NaN; and what no machine, file or log can have would only overflow later.
+        _expect(-MAX_NUMBER < data < MAX_NUMBER, where, "a number of sensible size")
+        data = float(data) if kind is float else data
     if kind is Any:
         return data
     _expect(isinstance(data, kind) and not (kind is int and isinstance(data, bool)), where, f"a {kind.__name__}")

@@ -1,6 +1,7 @@
 """Every rule is sound, its examples come out as it says, and healthy logs stay silent."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from doctor.commands.log import read
 from doctor.engine.check import faults
+from doctor.engine.diagnose import advise
 from doctor.engine.load import load, read_rules, read_table, rules_folder
 from doctor.outside import Outside
 from doctor.secrets import Vault
@@ -83,3 +85,26 @@ def test_labelled_reports_keep_their_rank():
         words += bool(explained) and explained[0].cause in good
     assert paste / len(REPORTS) >= 0.60
     assert words / len(REPORTS) >= 0.60
+
+
+def without_optional(text):
+    """A text as it reads when nothing is known: without its [[ ]], its {default(…)} filled."""
+    return re.sub(r"\{default\(.*?\)\}", "…", re.sub(r"\[\[.*?\]\]", "", text)).replace("{{", "").replace("}}", "")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_texts_read_well_when_nothing_is_known(rule):
+    """`explain` and `rules show` have no facts: no hole in a text, and at least one way out."""
+    for text in (rule.title, rule.why, rule.decide):
+        assert "{" not in without_optional(text.en)
+        assert "{" not in without_optional(text.zh)
+    finding = advise(rule, lang="en", evidence=())
+    assert finding.remedies
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_remedy_can_stand_first(rule):
+    """Which remedies can be told depends on the facts: none may begin as if another stood before it."""
+    for remedy in rule.remedies:
+        assert not re.match(r"(?:Or|And|Then|Else|Otherwise|Until then|Meanwhile)\b", remedy.text.en)
+        assert not remedy.text.zh.startswith(("或者", "或用", "或在", "否则", "然后", "在此之前"))
