@@ -139,6 +139,7 @@ def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
             )
             continue
         words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
+        words = "none" if words == "" else words
         shown[Evidence(f"{path} = {words}", subject, None)] = None
     return tuple(shown)[:MOST_EVIDENCE]
 

@@ -78,7 +78,9 @@ def _join(*parts: str | None) -> str:
 
 def _size(value: Any) -> str | None:
     number = known(value)
-    return f"{number / GIB:.1f} GiB" if isinstance(number, int) else None
+    if not isinstance(number, int):
+        return None
+    return f"{number / GIB:.1f} GiB" if number >= GIB else f"{number / (GIB >> 10):.1f} MiB"
 
 
 def _machine(machine: Any) -> str:
