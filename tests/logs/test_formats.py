@@ -87,4 +87,4 @@ def test_console_that_wraps(width):
 @pytest.mark.parametrize("cut", [10, 20, 40])
 def test_cut_lines(cut):
     """A screen copied from the side: the beginnings of the lines are gone."""
-    assert first("\n".join(line[cut:] for line in LINES[:1] + [FAULT[10:]]).encode()).cause.startswith("gpu-oom")
+    assert first("\n".join(line[cut:] for line in [*LINES[:1], FAULT[10:]]).encode()).cause.startswith("gpu-oom")
