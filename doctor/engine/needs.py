@@ -1,0 +1,109 @@
+"""What a line must hold before a pattern is tried on it: the plain texts of a regular expression, as and/or.
+
+Lines are told apart by their shape: every digit is a 0. Most shapes of a log can be put aside for good by asking their
+text for these plain texts; a pattern is compiled and tried only on what is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from doctor.engine.literals import REPEATS, parse_pattern
+
+DIGIT = "\0"
+"""Stands for any digit in a text of a need."""
+_TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
+_DIGIT_RANGE = (ord("0"), ord("9"))
+
+
+class Need(NamedTuple):
+    """One text (`text`), all of several needs (`every`), or any one of them."""
+
+    text: str
+    every: bool
+    parts: tuple[Need, ...]
+
+
+ANYTHING = Need("", True, ())
+"""What every line fulfils."""
+
+
+def shape_of(text: str) -> str:
+    """A text with every digit as 0."""
+    return text.translate(_TO_SHAPE)
+
+
+def need_of(pattern: str) -> Need:
+    """What a lower-case line must hold for the pattern to match it."""
+    try:
+        return _all_of(parse_pattern(pattern))
+    except Exception:
+        return ANYTHING
+
+
+def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
+    """None when no line of this lower-case shape can match; else the texts one of which the line itself must hold.
+
+    An empty answer asks for nothing more: the shape alone fulfils the need.
+    """
+    if need.text:
+        if shape_of(need.text) not in shape:
+            return None
+        return (need.text,) if DIGIT not in need.text and any("0" <= c <= "9" for c in need.text) else ()
+    answers = [left_to_ask(part, shape) for part in need.parts]
+    if need.every:
+        if None in answers:
+            return None
+        asked = [answer for answer in answers if answer]
+        return min(asked, key=len, default=())
+    possible = [answer for answer in answers if answer is not None]
+    if not possible:
+        return None
+    return () if () in possible else tuple(text for answer in possible for text in answer)
+
+
+def _all_of(tree: Any) -> Need:
+    parts: list[Need] = []
+    run = ""
+    for op, argument in tree:
+        name = str(op)
+        more, ends = _run(name, argument)
+        run += more
+        if not ends:
+            continue
+        parts.append(Need(run, True, ()))
+        run = ""
+        if name == "SUBPATTERN":
+            parts.append(_all_of(argument[3]))
+        elif name == "BRANCH":
+            branches = tuple(_all_of(branch) for branch in argument[1])
+            parts.append(ANYTHING if ANYTHING in branches else Need("", False, branches))
+        elif (name in REPEATS and argument[0] >= 1) or name == "ATOMIC_GROUP":
+            parts.append(_all_of(argument[2] if name in REPEATS else argument))
+    parts.append(Need(run, True, ()))
+    # A single letter rules hardly any line out.
+    parts = [part for part in parts if len(part.text) > 1 or part.parts]
+    return parts[0] if len(parts) == 1 else Need("", True, tuple(parts))
+
+
+def _run(name: str, argument: Any) -> tuple[str, bool]:
+    """(what a piece of a pattern adds to the text before it, whether the text ends there)."""
+    if name == "LITERAL":
+        return chr(argument).lower(), False
+    if name == "IN" and _only_digits(argument):
+        return DIGIT, False
+    if name in REPEATS and len(argument[2]) == 1 and 1 <= argument[0] <= 20:
+        more, ends = _run(str(argument[2][0][0]), argument[2][0][1])
+        if not ends:
+            return more * argument[0], argument[1] != argument[0]
+    return "", True
+
+
+def _only_digits(items: Any) -> bool:
+    for kind, value in items:
+        low, high = value if str(kind) == "RANGE" else (value, value)
+        if str(kind) not in ("RANGE", "LITERAL") and str(value) != "CATEGORY_DIGIT":
+            return False
+        if str(kind) in ("RANGE", "LITERAL") and not (_DIGIT_RANGE[0] <= low and high <= _DIGIT_RANGE[1]):
+            return False
+    return True
