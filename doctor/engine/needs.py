@@ -6,13 +6,18 @@ text for these plain texts; a pattern is compiled and tried only on what is left
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.literals import REPEATS, parse_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DIGIT = "\0"
 """Stands for any digit in a text of a need."""
 _TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
+_HAS_DIGIT = re.compile("[0-9]")
 _DIGIT_RANGE = (ord("0"), ord("9"))
 
 
@@ -49,7 +54,8 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
     if need.text:
         if shape_of(need.text) not in shape:
             return None
-        return (need.text,) if DIGIT not in need.text and any("0" <= c <= "9" for c in need.text) else ()
+        exact = [piece for piece in need.text.split(DIGIT) if _HAS_DIGIT.search(piece)]
+        return (max(exact, key=len),) if exact else ()
     answers = [left_to_ask(part, shape) for part in need.parts]
     if need.every:
         if None in answers:
@@ -65,37 +71,43 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
 def _all_of(tree: Any) -> Need:
     parts: list[Need] = []
     run = ""
-    for op, argument in tree:
-        name = str(op)
-        more, ends = _run(name, argument)
+    for name, argument in _flat(tree):
+        more, repeated = _run(name, argument)
         run += more
-        if not ends:
+        if more and not repeated:
             continue
         parts.append(Need(run, True, ()))
-        run = ""
-        if name == "SUBPATTERN":
-            parts.append(_all_of(argument[3]))
-        elif name == "BRANCH":
+        # The last of a repeated text stands right before what follows.
+        run = more
+        if name == "BRANCH":
             branches = tuple(_all_of(branch) for branch in argument[1])
             parts.append(ANYTHING if ANYTHING in branches else Need("", False, branches))
-        elif (name in REPEATS and argument[0] >= 1) or name == "ATOMIC_GROUP":
+        elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
             parts.append(_all_of(argument[2] if name in REPEATS else argument))
     parts.append(Need(run, True, ()))
     # A single letter rules hardly any line out.
-    parts = [part for part in parts if len(part.text) > 1 or part.parts]
+    parts = [part for part in dict.fromkeys(parts) if len(part.text) > 1 or part.parts]
     return parts[0] if len(parts) == 1 else Need("", True, tuple(parts))
 
 
+def _flat(tree: Any) -> Iterator[tuple[str, Any]]:
+    """The pieces of a pattern one after the other, those in groups too."""
+    for op, argument in tree:
+        if str(op) == "SUBPATTERN":
+            yield from _flat(argument[3])
+        else:
+            yield str(op), argument
+
+
 def _run(name: str, argument: Any) -> tuple[str, bool]:
-    """(what a piece of a pattern adds to the text before it, whether the text ends there)."""
+    """(what a piece of a pattern adds to the text before it, whether there may be more of the same)."""
     if name == "LITERAL":
         return chr(argument).lower(), False
     if name == "IN" and _only_digits(argument):
         return DIGIT, False
     if name in REPEATS and len(argument[2]) == 1 and 1 <= argument[0] <= 20:
-        more, ends = _run(str(argument[2][0][0]), argument[2][0][1])
-        if not ends:
-            return more * argument[0], argument[1] != argument[0]
+        more, repeated = _run(str(argument[2][0][0]), argument[2][0][1])
+        return more * argument[0], repeated or argument[0] != argument[1]
     return "", True
 
 

@@ -199,4 +199,7 @@ class Paste:
 
 def _holds(raw: bytes, texts: tuple[bytes, ...]) -> bool:
     lowered = raw.lower()
-    return any(text in lowered for text in texts)
+    for text in texts:  # a plain loop: this runs for one line in ten
+        if text in lowered:
+            return True
+    return False
