@@ -58,16 +58,10 @@ class Texts:
 
 
 def _index(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Every text under one of its pieces: the one that fewest texts have, so that few texts are tried."""
-    pieces_of = {
-        text: {text[start : start + PIECE] for start in range(len(text) - PIECE + 1)} for text in texts
-    }
-    often: dict[str, int] = {}
-    for pieces in pieces_of.values():
-        for piece in pieces:
-            often[piece] = often.get(piece, 0) + 1
+    """Every text under the piece in its middle: beginnings and ends of texts are more often alike."""
     index: dict[str, list[str]] = {}
-    for text, pieces in pieces_of.items():
-        if pieces:
-            index.setdefault(min(pieces, key=lambda piece: (often[piece], piece)), []).append(text)
+    for text in texts:
+        if len(text) >= PIECE:
+            start = (len(text) - PIECE) // 2
+            index.setdefault(text[start : start + PIECE], []).append(text)
     return index
