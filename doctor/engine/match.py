@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KEEP = 8
 """Hits kept for one pattern; further ones are not looked for."""
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _ALIKE = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
 
@@ -142,11 +143,10 @@ class _Collected:
 
 
 def folded(text: str) -> str:
-    """A text as `re.IGNORECASE` sees it: lower case, and the letters that count as i or s though they are others."""
+    """A text as `re.IGNORECASE` sees it: lower case, letters that count as i or s, and as `\\d` sees it: all digits."""
     if text.isascii():
         return text.lower()
-    text = text.translate(_ALIKE).lower()
-    return "".join("0" if character.isdecimal() and not character.isascii() else character for character in text)
+    return _OTHER_DIGIT.sub("0", text.translate(_ALIKE).lower())
 
 
 def _number(text: str | None) -> Any:

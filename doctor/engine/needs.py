@@ -6,7 +6,6 @@ text for these plain texts; a pattern is compiled and tried only on what is left
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.literals import REPEATS, parse_pattern
@@ -17,19 +16,22 @@ if TYPE_CHECKING:
 DIGIT = "\0"
 """Stands for any digit in a text of a need."""
 _TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
-_HAS_DIGIT = re.compile("[0-9]")
 _DIGIT_RANGE = (ord("0"), ord("9"))
 
 
 class Need(NamedTuple):
-    """One text (`text`), all of several needs (`every`), or any one of them."""
+    """A text the shape of a line must hold, all of several needs (`every`), or any one of them.
+
+    `exact`: what the line itself must hold besides, because the text has certain digits in it; "" when nothing.
+    """
 
     text: str
+    exact: str
     every: bool
     parts: tuple[Need, ...]
 
 
-ANYTHING = Need("", True, ())
+ANYTHING = Need("", "", True, ())
 """What every line fulfils."""
 
 
@@ -52,20 +54,19 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
     An empty answer asks for nothing more: the shape alone fulfils the need.
     """
     if need.text:
-        if shape_of(need.text) not in shape:
+        return None if need.text not in shape else (need.exact,) if need.exact else ()
+    answers = []
+    for part in need.parts:
+        answer = left_to_ask(part, shape)
+        if need.every and answer is None:
             return None
-        exact = [piece for piece in need.text.split(DIGIT) if _HAS_DIGIT.search(piece)]
-        return (max(exact, key=len),) if exact else ()
-    answers = [left_to_ask(part, shape) for part in need.parts]
+        if not need.every and answer == ():
+            return ()
+        if answer:
+            answers.append(answer)
     if need.every:
-        if None in answers:
-            return None
-        asked = [answer for answer in answers if answer]
-        return min(asked, key=len, default=())
-    possible = [answer for answer in answers if answer is not None]
-    if not possible:
-        return None
-    return () if () in possible else tuple(text for answer in possible for text in answer)
+        return min(answers, key=len, default=())
+    return tuple(text for answer in answers for text in answer) or None
 
 
 def _all_of(tree: Any) -> Need:
@@ -76,18 +77,23 @@ def _all_of(tree: Any) -> Need:
         run += more
         if more and not repeated:
             continue
-        parts.append(Need(run, True, ()))
+        parts.append(_text(run))
         # The last of a repeated text stands right before what follows.
         run = more
         if name == "BRANCH":
             branches = tuple(_all_of(branch) for branch in argument[1])
-            parts.append(ANYTHING if ANYTHING in branches else Need("", False, branches))
+            parts.append(ANYTHING if ANYTHING in branches else Need("", "", False, branches))
         elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
             parts.append(_all_of(argument[2] if name in REPEATS else argument))
-    parts.append(Need(run, True, ()))
+    parts.append(_text(run))
     # A single letter rules hardly any line out.
     parts = [part for part in dict.fromkeys(parts) if len(part.text) > 1 or part.parts]
-    return parts[0] if len(parts) == 1 else Need("", True, tuple(parts))
+    return parts[0] if len(parts) == 1 else Need("", "", True, tuple(parts))
+
+
+def _text(text: str) -> Need:
+    exact = [piece for piece in text.split(DIGIT) if any("0" <= character <= "9" for character in piece)]
+    return Need(shape_of(text), max(exact, key=len, default=""), True, ())
 
 
 def _flat(tree: Any) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,7 @@ bodies. ripgrep (when installed) counts the lines that match the same patterns. 
 MB per second of CPU of the whole process (median of the rounds) and the peak of memory.
 """
 
+import argparse
 import itertools
 import json
 import os
@@ -39,7 +40,7 @@ def pieces():
     debug = re.findall(r"^[\d.]+ D (?:srv|que|res|slot).*\n", (GOOD / "b11434_success_lv5.log").read_text(errors="replace"), re.M)
     yield "".join(lines[:9])
     turn = lines[9:-1]
-    words = (GOOD / "b11434_success_lv4.log").read_text(errors="replace").split()
+    words = Path(argparse.__file__).read_text().split(" ")  # what coding agents send: code and words about code
     for number in itertools.count():
         out = []
         size = bodies = 0
