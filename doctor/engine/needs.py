@@ -20,18 +20,18 @@ _DIGIT_RANGE = (ord("0"), ord("9"))
 
 
 class Need(NamedTuple):
-    """A text the shape of a line must hold, all of several needs (`every`), or any one of them.
+    """What lines must hold: every one of `texts` and `parts`, or (not `every`) any one of them. Texts are as in a shape.
 
-    `exact`: what the line itself must hold besides, because the text has certain digits in it; "" when nothing.
+    `exact`: what the line itself must hold besides, because a text has certain digits in it; "" when nothing.
     """
 
-    text: str
+    texts: tuple[str, ...]
     exact: str
     every: bool
     parts: tuple[Need, ...]
 
 
-ANYTHING = Need("", "", True, ())
+ANYTHING = Need((), "", True, ())
 """What every line fulfils."""
 
 
@@ -53,8 +53,9 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
 
     An empty answer asks for nothing more: the shape alone fulfils the need.
     """
-    if need.text:
-        return None if need.text not in shape else (need.exact,) if need.exact else ()
+    for text in need.texts:
+        if (text in shape) is not need.every:
+            return None if need.every else ()
     answers = []
     for part in need.parts:
         answer = left_to_ask(part, shape)
@@ -64,6 +65,8 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
             return ()
         if answer:
             answers.append(answer)
+    if need.exact:
+        answers.append((need.exact,))
     if need.every:
         return min(answers, key=len, default=())
     return tuple(text for answer in answers for text in answer) or None
@@ -81,19 +84,33 @@ def _all_of(tree: Any) -> Need:
         # The last of a repeated text stands right before what follows.
         run = more
         if name == "BRANCH":
-            branches = tuple(_all_of(branch) for branch in argument[1])
-            parts.append(ANYTHING if ANYTHING in branches else Need("", "", False, branches))
+            branches = [_all_of(branch) for branch in argument[1]]
+            parts.append(ANYTHING if ANYTHING in branches else _joined(branches, every=False))
         elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
             parts.append(_all_of(argument[2] if name in REPEATS else argument))
     parts.append(_text(run))
-    # A single letter rules hardly any line out.
-    parts = [part for part in dict.fromkeys(parts) if len(part.text) > 1 or part.parts]
-    return parts[0] if len(parts) == 1 else Need("", "", True, tuple(parts))
+    return _joined(parts, every=True)
+
+
+def _joined(needs: list[Need], *, every: bool) -> Need:
+    """One need of several. What fails soonest (long texts, few choices) stands first."""
+    needs = [need for need in dict.fromkeys(needs) if need != ANYTHING]
+    if len(needs) == 1:
+        return needs[0]
+    texts = [need.texts[0] for need in needs if need.exact == "" and not need.parts and len(need.texts) == 1]
+    parts = [need for need in needs if need.exact or need.parts or len(need.texts) != 1]
+    return Need(tuple(sorted(texts, key=len, reverse=True)), "", every, tuple(sorted(parts, key=_size)))
+
+
+def _size(need: Need) -> int:
+    return len(need.texts) + sum(_size(part) for part in need.parts)
 
 
 def _text(text: str) -> Need:
+    if len(text) < 2:  # a single letter rules hardly any line out
+        return ANYTHING
     exact = [piece for piece in text.split(DIGIT) if any("0" <= character <= "9" for character in piece)]
-    return Need(shape_of(text), max(exact, key=len, default=""), True, ())
+    return Need((shape_of(text),), max(exact, key=len, default=""), True, ())
 
 
 def _flat(tree: Any) -> Iterator[tuple[str, Any]]:

@@ -55,7 +55,7 @@ def placed_after(before: Line, line: Line) -> Line:
 
 def may_be_command(shape: str) -> bool:
     """Whether any line of this shape (a line with its digits as 0) could be the first of a command."""
-    return bool(_PROMPT.match(shape) or _PROGRAM.search(shape)) and _place(shape) == "command"
+    return _place(shape) == "command"
 
 
 class CommandReader:
