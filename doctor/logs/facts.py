@@ -248,7 +248,6 @@ class LogReader:
             loaded=self.loaded or None,
         )
 
-
     def _read_late(self) -> None:
         first, self.timings = self.timings, []
         for number, raw in self.late:

@@ -7,7 +7,7 @@ be in a line of a shape is found out once.
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.logs.blocks import blocks_of
 from doctor.logs.facts import LogReader
@@ -27,21 +27,13 @@ _MOST_SHAPES = 30_000
 _LONGEST_SHAPE = 600
 
 
-class Wanted(Protocol):
-    """Something to look for in a line. The line must hold one of `texts` (lower case), when there are any."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts, with their digits as they are."""
-
-
 class Look(NamedTuple):
     """What could be in the lines of a shape: what `sift` was asked to look for, and numbers.
 
     `texts`: such a line is of interest only when it holds one of these (lower case); empty when any line is.
     """
 
-    wanted: Sequence[Wanted]
+    wanted: Sequence[Any]
     numbers: bool
     texts: tuple[bytes, ...] = ()
 
@@ -79,7 +71,7 @@ class Paste:
         self._before = Line(0, "")
         self._looks = _Looks(self._look)
         self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
-        self._wanted: Callable[[str], Sequence[Wanted]] = lambda shape: ()
+        self._wanted: Callable[[str], Sequence[Any]] = lambda shape: ()
         self.count = 0
 
     def __iter__(self) -> Iterator[Line]:
@@ -91,10 +83,11 @@ class Paste:
             self._keep_head(line.text)
             yield line
 
-    def sift(self, wanted: Callable[[str], Sequence[Wanted]]) -> Iterator[tuple[Line, Sequence[Wanted]]]:
+    def sift(self, wanted: Callable[[str], Sequence[Any]]) -> Iterator[tuple[Line, Sequence[Any]]]:
         """The lines with what `wanted` says could be in them, where it says anything.
 
-        `wanted` is asked once for a shape of lines, unless `forget` is called. It must answer for a line with any digits.
+        `wanted` is asked once for a shape of lines, unless `forget` is called. It must answer for a line with any digits:
+        with things that have `texts`, of which the line must hold one (lower case, with their digits), or none at all.
         """
         self._wanted = wanted
         for block in blocks_of(self._chunks):
@@ -105,7 +98,7 @@ class Paste:
         self._looks.clear()
         self._clean_looks.clear()
 
-    def _sift(self, block: bytes) -> Iterator[tuple[Line, Sequence[Wanted]]]:
+    def _sift(self, block: bytes) -> Iterator[tuple[Line, Sequence[Any]]]:
         shapes = block.translate(_DIGITS_TO_0).split(b"\n")
         looks = list(map(self._looks.__getitem__, shapes))
         first = self.count + 1
@@ -139,7 +132,7 @@ class Paste:
                 yield from self._read(first + index, lines[index], look)
             next_line = index + 1
 
-    def _read(self, number: int, raw: bytes, look: Look) -> Iterator[tuple[Line, Sequence[Wanted]]]:
+    def _read(self, number: int, raw: bytes, look: Look) -> Iterator[tuple[Line, Sequence[Any]]]:
         text = clean(raw)
         if look is _UNCLEAR:
             look = self._clean_looks[text.encode().translate(_DIGITS_TO_0)] or _NOTHING
@@ -199,7 +192,4 @@ class Paste:
 
 def _holds(raw: bytes, texts: tuple[bytes, ...]) -> bool:
     lowered = raw.lower()
-    for text in texts:  # a plain loop: this runs for one line in ten
-        if text in lowered:
-            return True
-    return False
+    return any(text in lowered for text in texts)

@@ -37,7 +37,9 @@ def pieces():
     """The log in pieces of some MB, without end. The same on every run."""
     chance = random.Random(1)
     lines = (GOOD / "b11434_success_default.log").read_text().splitlines(keepends=True)
-    debug = re.findall(r"^[\d.]+ D (?:srv|que|res|slot).*\n", (GOOD / "b11434_success_lv5.log").read_text(errors="replace"), re.M)
+    debug = re.findall(
+        r"^[\d.]+ D (?:srv|que|res|slot).*\n", (GOOD / "b11434_success_lv5.log").read_text(errors="replace"), re.M
+    )
     yield "".join(lines[:9])
     turn = lines[9:-1]
     words = Path(argparse.__file__).read_text().split(" ")  # what coding agents send: code and words about code
@@ -58,7 +60,11 @@ def pieces():
 
 def renumbered(line, chance, number):
     """A line of the real log with other times, tasks and counts; what makes it healthy (one slot, truncated = 0) stays."""
-    line = re.sub(r"^[\d.]{12}", f"{number % 60}.{chance.randint(0, 59):02}.{chance.randint(0, 999):03}.{chance.randint(0, 999):03}", line)
+    line = re.sub(
+        r"^[\d.]{12}",
+        f"{number % 60}.{chance.randint(0, 59):02}.{chance.randint(0, 999):03}.{chance.randint(0, 999):03}",
+        line,
+    )
     line = re.sub(r"task \d+", f"task {chance.randint(0, 99999)}", line)
     return re.sub(r"(?<==)( +)(\d{2,4})\.(\d\d)", lambda m: f"{m[1]}{chance.randint(10, 9999)}.{m[3]}", line)
 
@@ -78,7 +84,9 @@ def patterns():
 
 
 def measured(argv, environ):
-    done = subprocess.run([sys.executable, "-c", MEASURE, *argv], env=environ, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *argv], env=environ, capture_output=True, text=True, check=True
+    )
     status, cpu, peak = done.stdout.split()
     return int(status), float(cpu), float(peak)
 
@@ -112,7 +120,9 @@ def main():
         for name, runs in results.items():
             cpu = statistics.median(run[1] for run in runs)
             rate = log.stat().st_size / 1e6 / cpu
-            print(f"{name:28} exit {runs[0][0]}  {cpu:6.2f} CPU s  {rate:6.0f} MB per CPU s  peak {max(run[2] for run in runs):4.0f} MiB")
+            print(
+                f"{name:28} exit {runs[0][0]}  {cpu:6.2f} CPU s  {rate:6.0f} MB per CPU s  peak {max(run[2] for run in runs):4.0f} MiB"
+            )
 
 
 def _status(argv):

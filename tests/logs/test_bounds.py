@@ -26,7 +26,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 def peak_of(pieces):
     """MiB of memory at most while doctor reads these from a pipe."""
     environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ
+    )
     for piece in pieces:
         process.stdin.write(piece)
     process.stdin.close()

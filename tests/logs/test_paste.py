@@ -70,8 +70,26 @@ PIECE = st.one_of(
     st.sampled_from(WORDS),
     st.sampled_from(WORDS).map(str.upper),
     st.sampled_from(
-        ["\x1b[31m", "\r", "127.0.0.1", " 1234567 ", "ſ", "K", "İ", "ı", "٣", "中", " --port 8", "llama-server -m x", "\\"]
-        + ["$ ls", "# ", "eval time = 1.0 ms / 9 tokens (0 ms per token, 5.5 tokens per second)", "n_ctx = 5", "  -c 4 \\"]
+        [
+            "\x1b[31m",
+            "\r",
+            "127.0.0.1",
+            " 1234567 ",
+            "ſ",
+            "K",
+            "İ",
+            "ı",
+            "٣",
+            "中",
+            " --port 8",
+            "llama-server -m x",
+            "\\",
+            "$ ls",
+            "# ",
+            "eval time = 1.0 ms / 9 tokens (0 ms per token, 5.5 tokens per second)",
+            "n_ctx = 5",
+            "  -c 4 \\",
+        ]
     ),
     st.text(alphabet="abc 019:=._-\t", max_size=6),
 )
