@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import NoReturn
 
 from doctor import __version__
 
@@ -20,9 +21,28 @@ exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong u
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """The same with what was typed made safe to print: it may hold a key or control characters."""
+        from doctor.redact import Redactor
+
+        super().error(" ".join(Redactor().text(message).splitlines()))
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of a call. Ends the program with status 2 when they are wrong."""
+    top = parser()
+    options = top.parse_args(words)
+    # Before Python 3.13 argparse takes "--model=--" for an option without a value and leaves a list.
+    empty = next((name for name, value in vars(options).items() if value == []), None)
+    if empty:
+        top.error(f"argument {empty}: expected a value")
+    return options
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     shared = common.add_argument_group("output")
     shared.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
     shared.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
@@ -34,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
 
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="doctor",
         description="Finds out why llama.cpp servers and the coding agents in front of them do not work, and says what to do.",
         epilog=_EXAMPLES,
@@ -86,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
         "  doctor explain 401 invalid api key claude code\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    explain.add_argument("--check", action="store_true", help="also look at this machine: what is seen there decides")
     explain.add_argument("words", nargs="+", metavar="WORDS", help="what you see, or a rule's id")
 
     log = verbs.add_parser(

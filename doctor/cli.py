@@ -20,16 +20,18 @@ def main(argv: list[str] | None = None, outside: Outside | None = None) -> int:
     if words == ["--version"]:
         print(f"doctor {__version__}")  # noqa: T201 - answered before anything is imported
         return 0
-    from doctor.arguments import parser
+    from doctor.arguments import parse
     from doctor.exits import Exit, UsageError
     from doctor.outside import Outside
 
-    options = parser().parse_args(words)
+    options = parse(words)
     outside = outside or Outside()
     try:
         return int(_command(options.verb)(options, outside))
     except UsageError as error:
-        print(f"doctor: {error}", file=sys.stderr)  # noqa: T201
+        from doctor.commands.answer import redactor
+
+        _complain(redactor(outside).text(str(error)))
         return Exit.USAGE
 
 
@@ -62,10 +64,18 @@ def run() -> None:
         # The reader (head, less) has gone: nothing to say and nobody to say it to.
         sys.stderr.close()
         status = 0
+    except OSError as error:
+        _complain(f"the answer cannot be written: {error.strerror or error}")
+        status = 2
     except Exception as error:
         from doctor.redact import Redactor
 
-        words = Redactor().text(f"{type(error).__name__}: {error}")
-        print(f"doctor: a fault in doctor itself: {words}", file=sys.stderr)  # noqa: T201
+        _complain("a fault in doctor itself: " + Redactor().text(f"{type(error).__name__}: {error}"))
         status = 3
     raise SystemExit(status)
+
+
+def _complain(words: str) -> None:
+    """One line on standard error, where there is one."""
+    if sys.stderr is not None:
+        print("doctor: " + " ".join(words.splitlines()), file=sys.stderr)  # noqa: T201

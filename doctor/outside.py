@@ -99,6 +99,10 @@ class Outside:
 
         names = {self.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")}
         names.add(socket.gethostname())
+        names |= {name.partition(".")[0] for name in names}  # a host is also called by the first part of its name
+        above, _, user = self.home().replace("\\", "/").rstrip("/").rpartition("/")
+        if above.rpartition("/")[2].lower() in ("home", "users"):
+            names.add(user)
         return tuple(sorted(name for name in names if name))
 
     # --- commands -----------------------------------------------------------------------------------------------
@@ -239,7 +243,10 @@ class Outside:
         """The path with `~` and links resolved."""
         if path == "~" or path.startswith(("~/", "~\\")):
             path = self.home() + path[1:]
-        return os.path.realpath(path)
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError):  # a ring of links, a zero byte in the name
+            return path
 
     def disk_usage(self, path: str) -> tuple[int, int]:
         """Total and free bytes of the file system that holds `path`. Raises OutsideError."""
@@ -255,7 +262,7 @@ class Outside:
         """Write a whole file or nothing: a new file beside it takes its place.
 
         A link is followed and an existing file keeps its mode; a new file is for this user alone unless `private` is
-        False. Raises OutsideError.
+        False. A folder, a device or a pipe is left alone. Raises OutsideError.
         """
         import stat
         import tempfile
@@ -263,7 +270,11 @@ class Outside:
         name = ""
         try:
             target = os.path.realpath(path)
-            mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o600 if private else 0o644
+            there = os.stat(target).st_mode if os.path.exists(target) else None
+            if there is not None and not stat.S_ISREG(there):  # a device or a pipe would be replaced by a file
+                what = "is a folder" if stat.S_ISDIR(there) else "not a regular file"
+                raise OutsideError("invalid", f"{path}: {what}")
+            mode = stat.S_IMODE(there) if there is not None else 0o600 if private else 0o644
             handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".doctor-")
             with open(handle, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
@@ -428,7 +439,7 @@ class Outside:
                 # read1 returns as soon as a pipe has something; a plain file fills the whole piece.
                 data = stream.read1(size) if hasattr(stream, "read1") else stream.read(size)
             except (OSError, ValueError) as error:
-                raise _file_error("standard input", error) from None
+                raise _file_error("input", error) from None
             if not data:
                 return
             yield data
@@ -436,12 +447,13 @@ class Outside:
 
 def _guard_read(stream: IO[bytes], size: int, path: str) -> bytes:
     try:
-        return stream.read(size)
+        return stream.read(size) or b""  # None: /proc/kmsg and the like have nothing to read right now
     except (OSError, ValueError) as error:
         raise _file_error(path, error) from None
 
 
 def _file_error(path: str, error: Exception) -> OutsideError:
+    path = path or "''"
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return OutsideError("missing", f"{path}: no such file")
     if isinstance(error, PermissionError):

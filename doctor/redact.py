@@ -8,88 +8,29 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from doctor.keys import NOT_KEYS, hide_keys
 from doctor.secrets import Vault
 
-# A name says that a key follows. Only how it ends is looked for (OPENAI_API_KEY ends in API_KEY): what stands in front
-# may be anything, and to search for it would take quadratic time.
-_STRONG = (
-    r"(?:api[_-]?keys?|api[_-]?token|auth[_-]?token|access[_-]?(?:token|key)|refresh[_-]?token|client[_-]?secret|"
-    r"secret[_-]?key|passw(?:or)?d|passphrase|bearer[_-]?token|hf[_-]?token|hub[_-]?token|private[_-]?key|"
-    r"session[_-]?(?:key|token)|subscription[_-]?key|authorization|cookie|_auth|_pass)"
-)
-_WEAK = r"(?:token|secret|[_-]key|(?<![a-z])(?:pass|pwd|bearer))"
-_SPOKEN = r"(?:(?:api|access|secret) key|密钥|秘钥|密码|口令|令牌)(?: provided)?"
-# OPENAI_API_KEY_2, API_KEY_OPENAI; what names a file, a variable or a command holds no key.
-_MORE = r"(?:[_-]?\d{1,3}|_(?!(?:file|path|env|name|var|helper|header|id|url)\b)[a-z]\w{0,30})?"
-_NAME = rf"(?:(?P<sure>{_STRONG}{_MORE})|(?P<weak>{_WEAK})|(?P<spoken>{_SPOKEN}))"
-_CLOSE = r"\\{0,3}[\"'`]?"
-_EQUALS = rf"{_CLOSE}\]?\s{{0,4}}(?:=>|->|:=|\+=|\?=|[=:：＝]|\\u003d|%3D)\s{{0,4}}(?:[\[(]\s?)?\$?"
-# Between a name and a key where nothing says that the one is the other's value: the key must look like one.
-_NEAR = (
-    r"(?:[\"'`],\s{0,4}(?:[\"']value[\"']:\s{0,4})?(?=[\"'`])|\s{1,4}(?:is |was )?|\s{0,4}\|\s{0,4}|"
-    r"[\"']?>|[\"']\svalue=)"
-)
-_SCHEME = r"(?:(?:bearer|basic|token|apikey)(?:\\?\s{1,4}|%20|\+))?"
-_BARE = r"[^\s\"'`,;<>(){}\[\]\\&]"
-_VALUE = (
-    rf"(?:\"{_SCHEME}(?P<double>[^\"\n]{{1,500}})\"|'{_SCHEME}(?P<single>[^'\n]{{1,500}})'|"
-    rf"\\{{1,3}}[\"']{_SCHEME}(?P<escaped>[^\"'\\\n]{{1,500}})|[\"'`]?{_SCHEME}(?P<bare>{_BARE}{{4,}}(?:,{_BARE}{{4,}})*))"
-)
-_NAMED = re.compile(rf"{_NAME}(?:(?P<firm>{_EQUALS})|{_NEAR}){_VALUE}", re.IGNORECASE)
-_OPTION = re.compile(
-    rf"(?<!\S)--?(?:(?P<sure>hft|(?:oauth2-)?bearer|[\w.-]{{0,80}}{_STRONG})|(?P<weak>[\w.-]{{0,80}}(?:token|secret|key)))"
-    rf"(?P<firm>[\s=]+){_VALUE}",
-    re.IGNORECASE,
-)
-_LOGIN = re.compile(
-    r"(?<!\S)(?:-u|-U|--user|--proxy-user)[\s=]{1,4}[\"']?[^\s:/\"']{1,100}:(?P<bare>[^\s\"']{4,})|"
-    r"(?<!\S)(?:sshpass\s{1,4}-p|(?:-b|--cookie)\s{1,4}[\"']?[\w-]{1,100}=)\s{0,4}(?P<single>[^\s\"';]{4,})"
-)
-_BEARER = re.compile(
-    r"\bBearer(?:\\?[\s:=+]{1,4}|%20|[\"'],\s{0,4}[\"'])[\"'`]?(?P<bare>[^\s\"'`,;<>(){}\[\]]{4,})|"
-    r"\bBasic\s{1,4}(?P<single>[A-Za-z0-9+/]{8,}={0,2})",
-    re.IGNORECASE,
-)
-_QUERY = re.compile(
-    r"[?&;](?:amp;)?[\w.-]{0,40}(?:key|token|sig|signature|secret|auth|code|passwd|password)(?:=|%3D)(?P<bare>[^\s&\"'#]+)",
-    re.IGNORECASE,
-)
-_USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.-]{1,15}://)(?P<value>[^\s/\"'<>]{1,200})@", re.IGNORECASE)
-_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-fA-F]{2}))"
-_SHAPES = (
-    r"sk-(?:ant-|proj-|or-|local-)?[A-Za-z0-9_\-]{6,}",
-    r"hf_(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9]{8,}",
-    r"gh[pousr]_[A-Za-z0-9]{16,}",
-    r"github_pat_[A-Za-z0-9_]{16,}",
-    r"xox[abprs]-[A-Za-z0-9-]{8,}",
-    r"AKIA[0-9A-Z]{12,}",
-    r"AIza[0-9A-Za-z_\-]{20,}",
-    r"glpat-[A-Za-z0-9_\-]{12,}",
-    r"nvapi-[A-Za-z0-9_\-]{12,}",
-    r"(?:gsk|r8)_[A-Za-z0-9]{16,}",
-    r"(?:tvly|xai|ms)-(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9-]{20,}",
-    r"eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]+){0,2}",
-    r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
-)
-_SECRETS = re.compile(_START + "(?:" + "|".join(f"(?:{shape})" for shape in _SHAPES) + ")")
 _HOMES = re.compile(
-    r"(?P<head>(?:/home/|/Users/|/mnt/[a-z]/Users/|"
-    r"[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/)))"
-    r"(?P<user>[^/\\\s\"':;,<>|]+)"
+    r"(?P<head>(?P<drive>[A-Za-z]:(?:\\\\?|/)(?:Users|Documents and Settings)(?:\\\\?|/))|"
+    r"/home/|/Users/|/mnt/[a-z]/Users/)"
+    r"(?P<user>[^/\\\s\"':;,<>|]+(?(drive)(?:(?: [^/\\\s\"':;,<>|]{1,40}){1,3}(?=[\\/]))?))"
 )
 _MAIL = re.compile(r"(?<![\w.@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}(?![\w@])")
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|.)?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _ORDINARY_NAMES = {
     "root", "localhost", "ubuntu", "debian", "admin", "docker", "llama", "server", "doctor", "home", "host", "local",
     "public", "shared", "default", "user", "username", "you", "yourname", "me", "runner",
 }  # fmt: skip
-_WORDS_NOT_KEYS = {
-    "none", "null", "true", "false", "invalid", "missing", "required", "wrong", "error", "is", "not", "must", "header",
-    "unauthorized", "found", "needed", "expired", "bearer", "authentication", "failed", "with", "from", "file", "here",
-    "your_key", "your-key", "yourkey", "limit", "count", "counts", "error:", "problem",
+# What people write where no key is wanted. Known as a key, such a word is not taken out of every other text.
+_DUMMIES = NOT_KEYS | {
+    "ollama", "llama", "llama.cpp", "llamacpp", "llama-server", "local", "localhost", "lmstudio", "lm-studio", "vllm", "dummy",
+    "test", "empty", "no-key", "no-key-required", "not-needed", "notneeded", "any", "anything", "key", "token", "secret",
+    "api-key", "apikey", "api_key", "password", "claude", "openai", "anthropic", "default", "server", "model", "unused",
 }  # fmt: skip
 
 
@@ -103,9 +44,10 @@ class Redactor:
 
     def __init__(self, names: tuple[str, ...] = (), home: str = "", vault: Vault | None = None) -> None:
         self._vault = vault or Vault()
+        self._spelt: dict[str, tuple[str, ...]] = {}
         self._home = home.rstrip("/\\") if len(home.rstrip("/\\")) > 1 else ""
         self._names = tuple(
-            re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+            _alone(name, "" if len(name) > 4 else "_")  # "max" is no name in max_tokens
             for name in sorted(set(names), key=len, reverse=True)
             if len(name) >= 3 and name.lower() not in _ORDINARY_NAMES
         )
@@ -115,10 +57,7 @@ class Redactor:
         if not text:
             return text
         text = self._secrets(sanitize(text))
-        text = _SECRETS.sub(lambda found: self._vault.put(found.group(0)), text)
-        for pattern in (_QUERY, _BEARER, _OPTION, _NAMED, _SPOKEN):
-            text = pattern.sub(self._keep_head, text)
-        text = _USERINFO.sub(lambda found: f"{found['head']}{self._vault.put(found['value'])}@", text)
+        text = hide_keys(text, self._vault.put)
         text = _MAIL.sub("<mail>", text)
         return self._places(text)
 
@@ -128,10 +67,19 @@ class Redactor:
 
     def _secrets(self, text: str) -> str:
         for secret in sorted(self._vault.secrets(), key=len, reverse=True):
-            for spelling in {secret, secret.strip()}:
-                if len(spelling) >= 4 and spelling in text:
+            for spelling in self._spellings(secret):
+                if spelling in text and len(spelling) >= 8:
                     text = text.replace(spelling, self._vault.put(secret))
+                elif spelling in text:  # a short one may be part of a word or a number
+                    text = re.sub(_alone(spelling, "_"), self._vault.put(secret), text)
         return text
+
+    def _spellings(self, secret: str) -> tuple[str, ...]:
+        """A secret as it stands, and as JSON, a URL, a shell and base64 write it; () for what is no secret."""
+        found = self._spelt.get(secret)
+        if found is None:
+            found = self._spelt[secret] = _spellings(secret)
+        return found
 
     def tree(self, value: Any) -> Any:
         """The same for every text inside plain data (lists, dicts, tuples, NamedTuples)."""
@@ -157,11 +105,30 @@ class Redactor:
         user = found["user"]
         return found.group(0) if user.lower() in _ORDINARY_NAMES or user[0] in "<$%{" else f"{found['head']}<user>"
 
-    def _keep_head(self, found: re.Match[str]) -> str:
-        value = found["value"]
-        plain = value.lower().rstrip(".:!?")
-        if plain in _WORDS_NOT_KEYS or value[0] in "<$%{" or plain.isdigit() or "****" in value:
-            return found.group(0)
-        if found.groupdict().get("weak") and not (len(value) >= 12 and re.search(r"\d", value)):
-            return found.group(0)
-        return found["head"] + self._vault.put(value)
+
+def _alone(text: str, joiner: str) -> re.Pattern[str]:
+    """The text where it is no part of a longer word."""
+    return re.compile(rf"(?<![A-Za-z0-9{joiner}]){re.escape(text)}(?![A-Za-z0-9{joiner}])", re.IGNORECASE)
+
+
+def _spellings(secret: str) -> tuple[str, ...]:
+    import base64
+    import json
+    import shlex
+    from urllib.parse import quote
+
+    bare = sanitize(secret).strip()
+    if len(bare) < 4 or bare.lower() in _DUMMIES or (bare.isdigit() and len(bare) < 6):
+        return ()
+    raw = bare.encode("utf-8", "replace")
+    found = {
+        sanitize(secret),
+        bare,
+        json.dumps(bare)[1:-1],
+        json.dumps(bare, ensure_ascii=False)[1:-1],
+        quote(bare, safe=""),
+        quote(bare),
+        shlex.quote(bare).strip("'"),
+        base64.b64encode(raw).decode().rstrip("="),
+    }
+    return tuple(sorted(found, key=len, reverse=True))

@@ -48,14 +48,15 @@ def answer(
         from doctor.report import text
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
-        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode()))
+        brief = report.command == "explain"
+        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode(), brief=brief))
     return status(report.findings, options.fail_on)
 
 
 def redacted(report: Report, clean: Redactor) -> Report:
     """The report as it may leave. Evidence and facts first: a key found there is then known in every other text."""
     facts = clean.tree(report.facts)
-    evidence = {id(finding): clean.tree(finding.evidence) for finding in _all(report.findings)}
+    evidence = {id(finding): clean.tree(finding.evidence) for finding in every(report.findings)}
 
     def safe(finding: Finding) -> Finding:
         return finding._replace(
@@ -78,10 +79,11 @@ def redacted(report: Report, clean: Redactor) -> Report:
     )
 
 
-def _all(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+def every(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    """All findings, those folded under others too."""
     for finding in findings:
         yield finding
-        yield from _all(finding.explains)
+        yield from every(finding.explains)
 
 
 def show(rows: Iterator[Row]) -> None:

@@ -32,12 +32,17 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
-    if options.from_file:
+    if options.from_file is not None:
+        looking = [
+            name for name in ("model", "launch", "server", "binary", "key", "only", "skip") if getattr(options, name)
+        ]
+        if looking:
+            raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0]}")
         facts = load_facts(outside, options.from_file)
     else:
         facts = collect(outside, vault, wishes_of(options, outside))
     plain: dict[str, Any] = to_json(facts)
-    if options.save:
+    if options.save is not None:
         save_facts(outside, options.save, clean.tree(plain))
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
@@ -47,6 +52,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         not_checked=(*not_checked(facts, diagnosis), *left_out(knowledge)),
         facts=plain,
         found_nothing=say("nothing_check", lang),
+        healthy=any(subject.state == "ok" for subject in subjects_of(facts, (), lang)),
     )
     status = answer(report, options, lang, clean, subjects_of(facts, report.findings, lang))
     return Exit.INTERNAL if crashes else status
@@ -61,12 +67,15 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         wrong = [name for name in listed if name not in names]
         if wrong:
             raise UsageError(f"{option}: no subject {wrong[0]!r}; subjects are {', '.join(names)}")
+        if value is not None and not listed:
+            raise UsageError(f"{option} names no subject; subjects are {', '.join(names)}")
         if listed:
             wanted = set(listed) if option == "--only" else wanted - set(listed)
-    if options.key and not outside.environ.get(options.key):
+    if options.key is not None and not outside.environ.get(options.key):
         raise UsageError(
-            f"--key: the environment variable {options.key} is not set (it names a variable, not the key itself)"
+            "--key wants the name of an environment variable that holds the key, and no such variable is set"
         )
+    _check_places(options, outside)
     return Wishes(
         model=options.model,
         launch=options.launch,
@@ -77,6 +86,31 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         subjects=tuple(name for name in names if name in wanted),
         progress=_progress if options.hash and sys.stderr.isatty() else None,
     )
+
+
+def _check_places(options: argparse.Namespace, outside: Outside) -> None:
+    """Raises UsageError when what the user named is not there or cannot be what it should be."""
+    from doctor.facts.urls import parse_address
+    from doctor.launch.command import parse_command
+
+    if options.server is not None and (problem := parse_address(options.server).problem):
+        raise UsageError(f"--server: {options.server.rpartition('@')[2]!r}: {problem}")
+    if options.launch is not None and parse_command(options.launch) is None:
+        raise UsageError('--launch wants a command that starts llama-server, such as "llama-server -m model.gguf"')
+    if options.model is not None:
+        _must_exist(outside, "--model", options.model)
+    if options.binary is not None and outside.which(options.binary) is None:
+        _must_exist(outside, "--binary", options.binary)
+
+
+def _must_exist(outside: Outside, option: str, path: str) -> None:
+    try:
+        found = outside.stat(outside.real_path(path) if path else path)
+        if not (found.is_file or found.is_dir):
+            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
+    except OutsideError as error:
+        if error.kind != "denied":  # what may not be read is told of in the report
+            raise UsageError(f"{option}: {error}") from None
 
 
 def load_facts(outside: Outside, path: str) -> Facts:

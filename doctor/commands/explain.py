@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.commands.answer import answer, left_out, redactor
-from doctor.engine.diagnose import advise
+from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.engine.diagnose import advise, diagnose
 from doctor.engine.finding import Evidence, Finding, Report
 from doctor.engine.load import load
 from doctor.engine.search import search
+from doctor.facts.record import to_json
 from doctor.report.words import language, say
+from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from doctor.engine.load import Knowledge
     from doctor.exits import Exit
+    from doctor.facts.facts import Facts
     from doctor.outside import Outside
 
 MOST = 5
 CLOSE = 0.55
 """A cause whose score is below this share of the best is not mentioned."""
-SURE = 0.8
-"""Below this share the second cause leaves the first one alone."""
-FLOOR = 0.55
+ALONE = 0.44
+"""When the second score is below this share of the best, the first cause is told alone."""
+SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
+"""What it adds to a score that the cause is seen on this machine; 1 is about a perfect fit of words."""
+FLOOR = 0.7
 """A best score below this fits nothing."""
 
 
@@ -36,26 +42,51 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
         from doctor.commands.rules import show_rule
 
         return show_rule(words, knowledge, options, outside, lang)
-    findings = fitting(words, knowledge, lang)
-    several = len(findings) > 1
+    vault = Vault()
+    clean = redactor(outside, vault)
+    seen = look(knowledge, outside, vault, lang, clean.text) if options.check else None
+    findings = fitting(words, knowledge, lang, seen)
+    several = len(findings) > 1 and findings[0].status != "seen"
     report = Report(
         command="explain",
         findings=findings,
         not_checked=left_out(knowledge),
-        facts={},
+        facts=to_json(seen.facts) if seen else {},
         found_nothing=say("nothing_explain", lang),
         notes=(say("several", lang),) if several else (),
     )
     options.fail_on = "never"  # a question is answered, whatever the answer is
-    return answer(report, options, lang, redactor(outside))
+    return answer(report, options, lang, clean)
 
 
-def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
-    """The causes that fit the words: one finding a cause, best first."""
+class Seen(NamedTuple):
+    """What is known of this machine: its facts, and by rule the findings that are true here."""
+
+    facts: Facts
+    findings: dict[str, Finding]
+    clean: Callable[[str], str]
+
+
+def look(knowledge: Knowledge, outside: Outside, vault: Vault, lang: str, clean: Callable[[str], str]) -> Seen:
+    """Look at this machine, as `doctor check` does."""
+    from doctor.facts.collect import Wishes, collect
+
+    facts = collect(outside, vault, Wishes())
+    found = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean)
+    return Seen(facts, {finding.rule: finding for finding in every(found.findings)}, clean)
+
+
+def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = None) -> tuple[Finding, ...]:
+    """The causes that fit the words: one finding a cause, best first. What is seen on this machine decides."""
     by_id = {rule.id: rule for rule in knowledge.rules}
     scores = dict(search(knowledge.words, words))
     for rule_id, bonus in _pasted(words, knowledge).items():
         scores[rule_id] = scores.get(rule_id, 0.0) + bonus
+    for rule_id, finding in seen.findings.items() if seen else ():
+        # Another rule of the same cause may have the words; this one has the evidence.
+        fit = max((score for other, score in scores.items() if by_id[other].cause == finding.cause), default=0.0)
+        if fit:
+            scores[rule_id] = fit + SEEN_BONUS[finding.severity]
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     if not ranked or ranked[0][1] < FLOOR:
         return ()
@@ -68,9 +99,15 @@ def fitting(words: str, knowledge: Knowledge, lang: str) -> tuple[Finding, ...]:
         if rule.cause in causes:
             continue
         causes.add(rule.cause)
-        evidence = (Evidence(words, "words", None),)
-        findings.append(advise(rule, lang=lang, evidence=evidence))
-        if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < SURE * score * CLOSE:
+        if seen and rule_id in seen.findings:
+            finding = seen.findings[rule_id]
+        else:
+            evidence = (Evidence(words, "words", None),)
+            known: dict[str, Any] = {"facts": seen.facts, "clean": seen.clean} if seen else {}
+            finding = advise(rule, lang=lang, evidence=evidence, **known)
+        if finding.remedies:  # a rule that needs facts to advise has nothing to say to words
+            findings.append(finding)
+        if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < ALONE * score:
             break
     return tuple(findings)
 

@@ -11,7 +11,7 @@ from doctor.engine.load import load
 from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
-from doctor.facts.record import to_json
+from doctor.facts.record import known, to_json
 from doctor.logs.paste import Paste
 from doctor.outside import OutsideError
 from doctor.report.words import language, say
@@ -19,11 +19,12 @@ from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from doctor.engine.diagnose import Diagnosis
     from doctor.engine.load import Knowledge
     from doctor.facts.facts import Facts
+    from doctor.facts.log import Log
     from doctor.outside import Outside
 
 
@@ -40,14 +41,26 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         facts, found, count = read(chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text)
     except OutsideError as error:
         raise UsageError(str(error)) from None
+    understood = recognised(facts)
     report = Report(
         command="log",
         findings=found.findings,
         not_checked=left_out(knowledge),
         facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
-        found_nothing=say("nothing_log" if count else "empty_log", lang),
+        found_nothing=say(("nothing_log" if understood else "nothing_recognised") if count else "empty_log", lang),
+        healthy=understood,
     )
     return answer(report, options, lang, clean)
+
+
+def recognised(facts: Facts) -> bool:
+    """Whether a text held anything that is known: a fact of a log, or a launch command."""
+    log = known(facts.log)
+    return known(facts.launch) is not None or (log is not None and any(value for value in _values(log)))
+
+
+def _values(log: Log) -> Iterator[object]:
+    return (known(getattr(log, name)) for name in log.__dataclass_fields__ if name != "lines")
 
 
 def read(

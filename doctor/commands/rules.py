@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.commands.answer import answer, redactor, show, write
+from doctor.engine.conditions import Evaluator
 from doctor.engine.diagnose import advise
 from doctor.engine.finding import Report
-from doctor.engine.load import load, read_rules, rules_folder
+from doctor.engine.load import load, read_rules, read_table, rules_folder
+from doctor.engine.templates import fill_known
 from doctor.report.text import Row
 from doctor.report.words import language
 
@@ -30,8 +32,10 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
         from doctor.engine.check import faults
 
         left_out: list[str] = []
-        sound = read_rules(outside, rules_folder(outside), left_out)
-        found = (*left_out, *faults(sound))
+        folder = rules_folder(outside)
+        sound = read_rules(outside, folder, left_out)
+        causes = [cause for group in read_table(outside, folder, "causes").values() for cause in group]
+        found = (*left_out, *faults(sound, causes))
         write("".join(f"{fault}\n" for fault in found) or "every rule is sound\n")
         return Exit.FINDINGS if found else Exit.OK
     knowledge = load(outside)
@@ -49,7 +53,7 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
         import json
 
         listed = [
-            {"id": rule.id, "cause": rule.cause, "severity": rule.severity, "title": rule.title.get(lang)}
+            {"id": rule.id, "cause": rule.cause, "severity": rule.severity, "title": _title(rule, lang)}
             for rule in wanted
         ]
         write(json.dumps({"schema_version": 1, "rules": listed}, ensure_ascii=False, indent=2) + "\n")
@@ -76,4 +80,9 @@ def _signs(rule: Rule) -> tuple[str, ...]:
 def _lines(rules: list[Rule], lang: str) -> Iterator[Row]:
     width = max((len(rule.id) for rule in rules), default=0)
     for rule in rules:
-        yield Row(((rule.severity, f"{rule.id:<{width}}"), ("", f"  {rule.title.get(lang)}")))
+        yield Row(((rule.severity, f"{rule.id:<{width}}"), ("", f"  {_title(rule, lang)}")))
+
+
+def _title(rule: Rule, lang: str) -> str:
+    """A rule's title without the values it would have on a machine."""
+    return fill_known(rule.title.get(lang), Evaluator({}))

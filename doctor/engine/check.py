@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import typing
 from typing import TYPE_CHECKING, Any
 
@@ -32,22 +33,27 @@ def faults(rules: tuple[Rule, ...], causes: Iterable[str] | None = None) -> tupl
 
 def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[str]) -> Iterator[str]:
     if rule.cause not in causes:
-        yield f"cause {rule.cause!r} is not in the vocabulary"
+        yield f"cause {rule.cause!r} is not in rules/tables/causes.toml"
     for name in rule.explains:
         if name.startswith("cause:"):
             if name[6:] not in {other.cause for other in rules}:
                 yield f"explains {name!r}, and no rule has that cause"
         elif "*" not in name and name not in ids:
             yield f"explains {name!r}, and there is no such rule"
+    groups = {name for symptom in rule.symptoms for name in re.compile(symptom.pattern).groupindex}
     for text in _expressions(rule):
         yield from expression_faults(text)
+        yield from _unknown_groups(text, groups)
     for template in _templates(rule):
         yield from template_faults(template)
+        yield from _unknown_groups(template, groups)
     if (rule.symptoms or rule.when) and not {True, False} <= {example.match for example in rule.examples}:
         yield "wants at least one example that matches and one that does not"
     for number, example in enumerate(rule.examples, 1):
         try:
             fires = example_fires(rule, example)
+        except ConditionError:
+            continue  # reported above, where the text is
         except FactsFormatError as error:
             yield f"example {number}: {error}"
             continue
@@ -133,6 +139,13 @@ def template_faults(template: str) -> Iterator[str]:
     for piece in pieces:
         if piece.expression is not None:
             yield from _unknown_paths(piece.expression, {})
+
+
+def _unknown_groups(text: str, groups: set[str]) -> Iterator[str]:
+    """`match.NAME` for which no pattern of the rule has a group."""
+    for name in re.findall(r"\bmatch\.(\w+)", text):
+        if name not in groups:
+            yield f"no pattern captures {name!r}, and a text uses match.{name}"
 
 
 def _expressions(rule: Rule) -> Iterator[str]:

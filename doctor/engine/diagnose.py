@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.engine.conditions import Evaluator, parse, truth
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked
 from doctor.engine.rules import SEVERITIES, in_builds
-from doctor.engine.templates import fill
+from doctor.engine.templates import fill, fill_known
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
@@ -63,9 +63,17 @@ def diagnose(
     )
 
 
-def advise(rule: Rule, *, lang: str, evidence: tuple[Evidence, ...]) -> Finding:
-    """The finding of a rule that words, not facts, have pointed to: every fact in it is unknown."""
-    return _finding(_Fired(rule, "likely", evidence, {}), {}, lang, str)
+def advise(
+    rule: Rule,
+    *,
+    lang: str,
+    evidence: tuple[Evidence, ...],
+    facts: Facts | None = None,
+    clean: Callable[[str], str] = str,
+) -> Finding:
+    """The finding of a rule that words have pointed to. Without `facts` every fact in its texts is unknown."""
+    roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__} if facts else {}
+    return _finding(_Fired(rule, "likely", evidence, {}), roots, lang, clean)
 
 
 def _by_symptom(
@@ -161,25 +169,15 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[s
         cause=rule.cause,
         severity=rule.severity,
         status=fired.status,
-        title=_best_effort(rule.title.get(lang), evaluator),
-        why=_best_effort(rule.why.get(lang), evaluator),
+        title=fill_known(rule.title.get(lang), evaluator),
+        why=fill_known(rule.why.get(lang), evaluator),
         evidence=fired.evidence,
         remedies=tuple(remedies),
         explains=(),
         references=rule.references,
-        decide=_best_effort(rule.decide.get(lang), evaluator),
+        decide=fill_known(rule.decide.get(lang), evaluator),
         subjects=fired.subjects,
     )
-
-
-def _best_effort(template: str, evaluator: Evaluator) -> str:
-    """A text in which a value that is not known shows as "?"; rules keep such values in [[ ]]."""
-    filled = fill(template, evaluator)
-    if filled is not None:
-        return filled
-    import re
-
-    return re.sub(r"\{[^{}]+\}", "?", template.replace("[[", "").replace("]]", ""))
 
 
 def _explains(rule: Rule, other: Rule) -> bool:

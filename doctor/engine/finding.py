@@ -49,11 +49,16 @@ class NotChecked(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The whole answer, before it is given a form. `facts` is plain JSON data. `found_nothing` is said when there is no finding."""
+    """The whole answer, before it is given a form.
+
+    `facts` is plain JSON data. `found_nothing` is said when there is no finding; `healthy` is whether that means that
+    all is well, and not only that nothing was understood.
+    """
 
     command: str
     findings: tuple[Finding, ...]
     not_checked: tuple[NotChecked, ...]
     facts: dict[str, Any]
     found_nothing: str = ""
+    healthy: bool = False
     notes: tuple[str, ...] = ()

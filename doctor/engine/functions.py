@@ -11,6 +11,8 @@ from typing import Any
 
 from doctor.facts.record import Unknown
 
+_WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=[\w./:@%+,-]*$")
 MIB = 1 << 20
 GIB = 1 << 30
@@ -143,7 +145,16 @@ def _with_option(launch: Any, *changes: Any) -> Any:
     result += words[at:]
     for name, value in wanted.items():
         result += _words_for(name, value)
-    return " ".join(word if _ASSIGNED.match(word) else shlex.quote(word) for word in result)
+    return " ".join(map(_quoted, result))
+
+
+def _quoted(word: str) -> str:
+    """A word as it may be typed again: variables still expand, Windows paths keep their backslashes."""
+    if _ASSIGNED.match(word) or _WINDOWS_PATH.match(word):
+        return word
+    if _VARIABLE.search(word) and not re.search(r"[\"`\\]|\$\(", word):
+        return f'"{word}"'
+    return shlex.quote(word)
 
 
 def _words_for(spelling: str, value: Any) -> list[str]:
@@ -178,7 +189,7 @@ FUNCTIONS: dict[str, Any] = {
     "replace": _text(lambda value, old, new: value.replace(str(old), str(new))),
     "removesuffix": _text(lambda value, suffix: value.removesuffix(str(suffix))),
     "removeprefix": _text(lambda value, prefix: value.removeprefix(str(prefix))),
-    "quote": _text(shlex.quote),
+    "quote": _text(_quoted),
     "basename": _text(lambda path: path.replace("\\", "/").rpartition("/")[2]),
     "number": _number,
     "version": _version,

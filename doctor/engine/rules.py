@@ -94,6 +94,10 @@ class Rule(NamedTuple):
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     """The rule of a parsed rule file. Raises RuleError with every fault of shape that would make it unusable."""
     reader = _Reader(rule_id, data)
+    reader.only(
+        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
+        "symptom", "when", "remedy", "example",
+    )  # fmt: skip
     rule = Rule(
         id=rule_id,
         cause=reader.text("cause"),
@@ -120,10 +124,6 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     )
     if data.get("id", rule_id) != rule_id:
         raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")
-    reader.only(
-        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
-        "symptom", "when", "remedy", "example",
-    )  # fmt: skip
     if not rule.remedies:
         raise RuleError(f"{rule_id}: no [[remedy]]: a finding without a way out helps nobody")
     if not (rule.symptoms or rule.when or rule.phrases):

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from doctor.engine.rules import Rule
 
@@ -22,7 +22,7 @@ _STOP = frozenset(
     "a an the is are was were be been it its this that these those i my me we you your he she they of to in on at for from with "
     "by as and or but if so then than do does did done have has had can could will would should may might not no yes when while "
     "what why how who which there here just only very much any some all one get gets got getting am im after before into out up "
-    "using use used uses say says said please help since now even though".split()
+    "using use used uses say says said please help since now even though make makes made hello hi test thanks thank".split()
 )
 _FILLER = frozenset("的了吗呢啊是在我你他她它就都也和与或但不没有这那")
 _K1 = 1.2
@@ -66,7 +66,7 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
 
 def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
     """(rule id, score) of the rules that fit the words, best first. Scores compare within one query only."""
-    terms = list(dict.fromkeys(terms_of(query[:2000], index["concepts"])))
+    terms = list(dict.fromkeys(terms_of(query[:2000], index["concepts"], index["postings"])))
     if not terms or not index["ids"]:
         return []
     postings, lengths = index["postings"], index["lengths"]
@@ -109,8 +109,14 @@ def _texts(rule: Rule) -> list[tuple[str, float]]:
     return texts
 
 
-def terms_of(text: str, concepts: dict[str, list[str]], *, pieces_too: bool = True) -> list[str]:
-    """The terms of a text: words, `~` pieces of words, pairs of Chinese characters and `#` concepts."""
+def terms_of(
+    text: str, concepts: dict[str, list[str]], known: Container[str] = (), *, pieces_too: bool = True
+) -> list[str]:
+    """The terms of a text: words, `~` pieces of words, pairs of Chinese characters and `#` concepts.
+
+    A `known` word goes without its pieces: they are there for typos and endings, and would pull in every rule that
+    shares a syllable.
+    """
     lowered = text.lower()
     pieces = set(_PIECE.findall(lowered))
     terms = [f"#{name}" for name, words in concepts.items() if any(_has_word(lowered, pieces, word) for word in words)]
@@ -121,7 +127,7 @@ def terms_of(text: str, concepts: dict[str, list[str]], *, pieces_too: bool = Tr
         if word in _STOP:
             continue
         terms.append(_stem(word))
-        if len(word) > 4 and pieces_too:
+        if len(word) > 4 and pieces_too and terms[-1] not in known:
             terms += [f"~{word[i : i + 3]}" for i in range(len(word) - 2)]
     return [term for term in terms if term not in _FILLER]
 
@@ -157,4 +163,4 @@ def _stem(word: str) -> str:
 
 def _kind_weight(term: str) -> float:
     """Pieces of words help with typos and must not outweigh the word itself; concepts weigh most."""
-    return {"~": 0.18, "#": 1.6}.get(term[0], 1.0)
+    return {"~": 0.3, "#": 1.6}.get(term[0], 1.0)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from doctor.engine.conditions import Evaluator
 
+_SENTENCE = re.compile(r"[^.;。；！!？?]*(?:[.;。；！!？?]+(?=\s|[^\x00-\x7f]|$)|$)\s*")
+_VALUE = re.compile(r"\{[^{}]+\}")
 LONGEST_LIST = 8
 """Items of a list that are shown."""
 _PIECES = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{([^{}]+)\}|[^{}\[\]]+|.", re.DOTALL)
@@ -74,6 +76,20 @@ def fill(template: str, evaluator: Evaluator) -> str | None:
     text = "".join(sections[key] or "" for key in order).strip()
     dropped = any(sections[key] is None for key in order)
     return re.sub(r"[ \t]{2,}", " ", text) if dropped else text
+
+
+def fill_known(template: str, evaluator: Evaluator) -> str:
+    """A text as far as its values are known: sentences with others are left out, in a lone one they show as "…"."""
+    filled = fill(template, evaluator)
+    if filled is not None:
+        return filled
+    parts = [fill(sentence, evaluator) for sentence in _SENTENCE.findall(_without_optional(template)) if sentence]
+    known_parts = [part for part in parts if part]
+    return " ".join(known_parts) if known_parts else _VALUE.sub("…", _without_optional(template)).strip()
+
+
+def _without_optional(template: str) -> str:
+    return re.sub(r"\[\[.*?\]\]", "", template)
 
 
 def _shown(value: Any) -> str | None:

@@ -89,7 +89,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
         },
     )
     facts: dict[str, Any] = {**early, **late, "log": None}
-    facts["server"] = _asked_for(facts["server"], url, source)
+    facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
     facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
     return Facts(**facts)
 
@@ -158,12 +158,14 @@ def _origin(url: str) -> tuple[str, str]:
         return "", url
 
 
-def _asked_for(server: Any, url: str, source: str) -> Any:
-    """A server nobody asked about and that is not there is not a fault."""
+def _asked_for(server: Any, url: str, source: str, only_planned: bool) -> Any:
+    """A server nobody asked about, or whose launch command is only being looked at, need not be there."""
     if isinstance(server, Unknown):
         return server
     if source == "default" and known(server.state) not in ("ok", "loading", "unauthorised"):
         return Unknown(f"no llama-server is running, and none answers at {url}: name its address with --server URL")
+    if source == "launch" and only_planned and known(server.state) == "refused":
+        return Unknown(f"nothing answers at {url}: the launch command given is not running")
     return server
 
 

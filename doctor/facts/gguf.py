@@ -142,7 +142,7 @@ def _file(outside: Outside, path: str, stream: IO[bytes], size: int) -> Gguf:
     from doctor.outside import OutsideError
 
     try:
-        head = stream.read(HEAD)
+        head = stream.read(HEAD) or b""
         stream.seek(0)
     except (OSError, ValueError) as error:
         raise OutsideError("failed", f"{path}: cannot be read ({error})") from None

@@ -45,6 +45,8 @@ class Log:
 
     `alloc_failed_bytes` is the first allocation that failed, on `alloc_failed_device`. `n_ctx_slot` is the context of one
     slot. `request_tokens` / `request_limit` come from "request (N tokens) exceeds the available context size (M tokens)".
+    `draft_acceptance` is the part of the drafted tokens that was accepted (0 to 1). `repeated_character` is what a line
+    repeats at least 24 times in a row, where it cannot be a ruler: an answer that is stuck.
     `decode_speeds` and `prompt_speeds` are tokens per second in order of appearance (requests of at least 8 tokens).
     """
 
@@ -71,6 +73,7 @@ class Log:
     request_tokens: Fact[int]
     request_limit: Fact[int]
     draft_acceptance: Fact[float]
+    repeated_character: Fact[str]
     timings: Fact[tuple[Timing, ...]]
     decode_speeds: Fact[tuple[float, ...]]
     prompt_speeds: Fact[tuple[float, ...]]

@@ -80,20 +80,27 @@ def _llama(session: Session, blank: Server, replies: list[Reply], build_of_commi
     accepted: Fact[bool] = (
         None if not session.key else Unknown("the server did not say") if required is not False else True
     )
+    odd = False  # the key was answered with something that says neither yes nor no
     if required is True and session.key:
         for path in ("/props", "/v1/models"):
             reply = session.try_get(path, with_key=True)
             if reply is not None:
-                accepted = reply.status != 401
+                odd = reply.status >= 300 and reply.status not in (401, 404)
+                accepted = Unknown(f"HTTP {reply.status} to {path} with the key") if odd else reply.status != 401
                 by_path[path] = reply
             if accepted is not True:
                 break
     blank = replace(blank, kind="llama.cpp", key_required=required, key_accepted=accepted)
+    if odd and isinstance(accepted, Unknown):
+        return replace(blank, state="error", detail=f"the key at hand got no plain answer ({accepted.reason})")
     if required is True and accepted is not True:
         return _described(_without_key(blank), by_path, build_of_commit)
     answered = [by_path[path] for path in ("/v1/models", "/props") if path in by_path]
     if answered and all(reply.status == 404 for reply in answered):
         return wrong_path(session, blank)
+    if not any(reply.status == 200 and isinstance(reply.data, dict) for reply in answered):
+        told = ", ".join(f"HTTP {reply.status} to {reply.path}" for reply in answered) or "nothing to all else"
+        return replace(blank, state="error", detail=f"the server answers, but nothing that can be read: {told}")
     return _with_slots(session, _described(blank, by_path, build_of_commit), by_path, with_key=required is True)
 
 

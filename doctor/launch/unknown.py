@@ -49,14 +49,21 @@ def judge(table: OptionTable, spelling: str, value: str | None, build: int, *, g
         if meant is not None:
             segment = table.at(meant, build)
             right = _complete(table, meant, value, build)
-            return Verdict("unknown", f"no option of b{build}", right, segment.option if segment else None)
+            # Two letters away from an option, and no build ever took it: wrong whatever the build is.
+            kind = "slip" if not life and build <= table.newest else "unknown"
+            return Verdict(
+                kind,
+                "no build takes it" if kind == "slip" else f"b{build} does not take it",
+                right,
+                segment.option if segment else None,
+            )
         if build > table.newest:
             return None
     if life:
         return Verdict("unknown", _with("only other programs of llama.cpp take it", why), right, name)
     first = right.split()[0] if right else None
     segment = table.at(first, build) if first else None
-    return Verdict("unknown", _with(f"no option of b{build}", why), right, segment.option if segment else None)
+    return Verdict("unknown", _with(f"b{build} does not take it", why), right, segment.option if segment else None)
 
 
 def _hand_written(table: OptionTable, spelling: str, value: str | None, build: int) -> tuple[str | None, str | None]:

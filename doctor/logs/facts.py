@@ -38,12 +38,17 @@ _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("graph_splits", "splits", rf"splits\s*=\s*{_N}"),
         ("threads", "n_threads", rf"n_threads\s*=\s*{_N}"),
         ("threads_total", "n_threads", rf"n_threads_batch = \d+\) / {_N}"),
+        ("threads_total", "n_threads", rf"n_threads = \d+ / {_N}"),
         ("request_tokens", "available context size", rf"request \(?{_N} tokens\)? exceeds the available context size"),
         ("request_limit", "available context size", rf"available context size \({_N} tokens\)"),
         ("request_tokens", "n_prompt_tokens", rf"n_prompt_tokens\"?\s*[:=]\s*{_N}"),
         ("request_limit", "n_prompt_tokens", rf"\"n_ctx\"\s*:\s*{_N}"),
         ("draft_acceptance", "acceptance", rf"acceptance(?: rate)?\s*=\s*{_F}"),
         ("draft_acceptance", "acceptance", rf"accept(?:ance)? rate[: ]+{_F}"),
+        ("drafted", "draft_n", rf"\"draft_n\"\s*:\s*{_N}"),
+        ("accepted", "draft_n_accepted", rf"\"draft_n_accepted\"\s*:\s*{_N}"),
+        ("drafted", "n_drafted", rf"n_drafted\s*=\s*{_N}"),
+        ("accepted", "n_accept", rf"n_accept\s*=\s*{_N}"),
     )
 )
 _FLASH = re.compile(r"flash_attn\s*=\s*(\w+)")
@@ -60,6 +65,8 @@ _DEVICE = re.compile(rf"Device {_N}: (.+?), compute capability {_F}(?:.*VRAM: {_
 _USING = re.compile(rf"using device (\w+) \((.+?)\)(?: \([^)]*\))? - {_N} MiB free")
 _LISTED = re.compile(rf"^\s*(?:.*- )?(\w+)\s*: (.+?) \({_N} MiB, {_N} MiB free\)")
 _TIMING = re.compile(rf"(prompt eval|eval) time\s*=\s*{_F} ms /\s*{_N} (?:tokens|runs)\s*\(.*?{_F} tokens per second")
+_RUN = 24
+"""So often in a row a character says that a model is stuck on it."""
 _READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
 
 
@@ -105,6 +112,7 @@ class LogReader:
         return (
             any(word in shape and field not in self.single for field, word, _ in _FIRST)
             or ("eval time" in shape and len(self.timings) < FEW_TIMINGS)
+            or ("repeated_character" not in self.single and bool(_run_of(shape)))
             or any(name not in self.settled and any(word in shape for word in words) for name, words in _GROUPS)
         )
 
@@ -137,6 +145,8 @@ class LogReader:
                 self._timing(line.number, text)
             elif len(text) < LONGEST_LATE:
                 self.late.append((line.number, text))
+        if "repeated_character" not in self.single and _run_of(text):
+            self.single["repeated_character"] = _run_of(text)
         if not self.loaded and any(word in text for word in _READY):
             self.loaded = True
 
@@ -241,7 +251,8 @@ class LogReader:
             alloc_failed_device=single.get("alloc_failed_device"),
             request_tokens=single.get("request_tokens"),
             request_limit=single.get("request_limit"),
-            draft_acceptance=single.get("draft_acceptance"),
+            draft_acceptance=single.get("draft_acceptance", _share(single.get("accepted"), single.get("drafted"))),
+            repeated_character=single.get("repeated_character"),
             timings=tuple(self.timings) or None,
             decode_speeds=tuple(speed for speed in decode if isinstance(speed, float)) or None,
             prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
@@ -254,6 +265,19 @@ class LogReader:
             self._timing(number, clean(raw) if isinstance(raw, bytes) else raw)
         self.late.clear()
         self.timings = first + self.timings[-FEW_TIMINGS:]
+
+
+def _run_of(text: str) -> str:
+    """The character a line is over and over: a letter outside ASCII, or ?, !, @ (rulers and dots are no answers); else ""."""
+    if len(text) < _RUN:
+        return ""
+    middle = text[len(text) // 2]
+    return middle if (middle in "?!@" or (middle > "\x7f" and middle.isalpha())) and middle * _RUN in text else ""
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    """What part of the drafted tokens was accepted; of a few tokens it says nothing."""
+    return None if part is None or whole is None or whole < 20 else part / whole
 
 
 def _small(number: str) -> bool:

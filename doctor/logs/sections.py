@@ -16,7 +16,7 @@ _PROMPT = re.compile(
 _PROGRAM = re.compile(
     r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
     r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server|main)(?:\.exe)?[\"']?"
-    r"\s+(?:\S+\s+){0,3}-{1,2}[A-Za-z]"
+    r"\s+(?:(?:\S+\s+){0,3}-{1,2}[A-Za-z]|[\\`^]\s*$)"
 )
 _LOGGED = re.compile(
     r"^\s*(?:\d+[.:]\d\d[.:]\d{2,3}|\[?\d{4}-\d\d-\d\d|[\w.]{2,40}: |(?:srv|slot|que|cmn|spec|main|print_info|load_tensors|"

@@ -8,6 +8,7 @@ from doctor.engine.rules import SEVERITIES
 from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
+from doctor.report.reasons import reason, summary
 from doctor.report.text import Subject
 from doctor.report.words import say
 
@@ -30,14 +31,18 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         if isinstance(value, Unknown):
             rows.append(
-                Subject(name, worst.get(name, "unknown"), f"{say('not_checked', lang).lower()}: {value.reason}")
+                Subject(
+                    name,
+                    worst.get(name, "unknown"),
+                    f"{say('not_checked', lang).lower()}: {reason(value.reason, lang)}",
+                )
             )
             continue
         if value is None or value == ():
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
             continue
-        summary = _SUMMARIES[name](value)
-        rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), summary))
+        words = summary(_SUMMARIES[name](value), lang)
+        rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
     return tuple(rows)
 
 
@@ -126,7 +131,7 @@ def _gguf(gguf: Any) -> str:
     context = known(gguf.context_length)
     return _join(
         gguf.path.replace("\\", "/").rpartition("/")[2],
-        known(gguf.kind) if known(gguf.kind) != "model" else None,
+        (known(gguf.problem) or known(gguf.kind)) if known(gguf.kind) != "model" else None,
         known(gguf.architecture),
         known(gguf.file_type) or known(gguf.quantization),
         _size(gguf.size_bytes),

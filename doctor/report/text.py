@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.reasons import reason
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -42,18 +43,21 @@ class Subject(NamedTuple):
     summary: str
 
 
-def rows(report: Report, subjects: tuple[Subject, ...], *, lang: str, verbose: bool, unicode: bool) -> Iterator[Row]:
-    """The lines of a report."""
+def rows(
+    report: Report, subjects: tuple[Subject, ...], *, lang: str, verbose: bool, unicode: bool, brief: bool = False
+) -> Iterator[Row]:
+    """The lines of a report. `brief`: of all findings but the first only the title, the first remedy and how to be sure."""
     marks = _MARKS if unicode else _PLAIN_MARKS
     for note in report.notes:
         yield Row((("", note),))
     if report.notes:
         yield Row(())
-    for finding in report.findings:
-        yield from _finding(finding, marks, lang, verbose)
+    for number, finding in enumerate(report.findings):
+        yield from _finding(finding, marks, lang, verbose, brief=brief and number > 0 and not verbose)
         yield Row(())
     if not report.findings and report.found_nothing:
-        yield Row((("ok", f"{marks['ok']} "), ("", report.found_nothing)))
+        state = "ok" if report.healthy else "unknown"
+        yield Row((("ok" if report.healthy else "quiet", f"{marks[state]} "), ("", report.found_nothing)))
         yield Row(())
     if subjects:
         yield Row((("head", say("looked_at", lang)),))
@@ -65,12 +69,14 @@ def rows(report: Report, subjects: tuple[Subject, ...], *, lang: str, verbose: b
     if missing and verbose:
         yield Row((("head", say("not_checked", lang)),))
         for item in missing:
-            yield Row((("quiet", f"{item.check}: {item.reason}"),), 2)
+            yield Row((("quiet", f"{item.check}: {reason(item.reason, lang)}"),), 2)
     elif missing and subjects:
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 
 
-def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) -> Iterator[Row]:
+def _finding(
+    finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
+) -> Iterator[Row]:
     label = f"{marks[finding.severity]} {say(finding.severity, lang)}: "
     yield Row(
         (
@@ -82,6 +88,9 @@ def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) 
     for advice in finding.remedies[:1]:
         yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
+    if brief:
+        yield from _decide(finding, lang)
+        return
     shown = [item for item in finding.evidence if item.source != "words"]  # the user's own words need no repeating
     if shown:
         yield Row((("head", say("evidence", lang)),), 2)
@@ -95,9 +104,7 @@ def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) 
         if number == 0:
             yield Row((("head", say("or", lang)),), 2)
         yield from _advice(advice, lang)
-    if finding.decide:
-        yield Row((("head", say("to_decide", lang)),), 2)
-        yield Row((("", finding.decide),), 4)
+    yield from _decide(finding, lang)
     if finding.explains:
         yield Row((("head", say("follows", lang)),), 2)
         for child in finding.explains:
@@ -110,12 +117,20 @@ def _finding(finding: Finding, marks: dict[str, str], lang: str, verbose: bool) 
             yield Row((("quiet", link),), 4, copy=True)
 
 
+def _decide(finding: Finding, lang: str) -> Iterator[Row]:
+    if finding.decide:
+        yield Row((("head", say("to_decide", lang)),), 2)
+        yield Row((("", finding.decide),), 4)
+
+
 def _advice(advice: Advice, lang: str) -> Iterator[Row]:
     price = say(f"price_{advice.price}", lang)
     cost = (("quiet", f"  [{say('costs', lang)}: {price}]"),) if price else ()
     yield Row((("", advice.text), *cost), 4)
     for line in advice.command.splitlines():
         yield Row((("command", line),), 6, copy=True)
+    if "<key-" in advice.command:
+        yield Row((("quiet", say("key_token", lang)),), 6)
 
 
 def plain(lines: Iterator[Row]) -> str:

@@ -123,6 +123,18 @@ def test_explain_answers_and_rule_id_shows_the_rule(capsys):
     assert status == 0 and "sign: " in out
 
 
+def test_explain_check_lets_this_machine_decide(capsys, clean_environment):
+    (clean_environment / ".claude").mkdir()
+    settings = {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9/v1", "ANTHROPIC_AUTH_TOKEN": "sk-local-test"}}
+    (clean_environment / ".claude" / "settings.json").write_text(json.dumps(settings))
+    words = ["explain", "claude code 404 model may not exist", "--format", "json"]
+    guess = json.loads(run(capsys, *words)[1])["findings"]
+    sure = json.loads(run(capsys, *words, "--check")[1])["findings"]
+    assert {finding["status"] for finding in guess} == {"likely"}
+    assert sure[0]["cause"] == "url-doubled-v1" and sure[0]["status"] == "seen"
+    assert sure[0]["evidence"][-1]["source"].endswith("settings.json")
+
+
 def test_rules_list_and_check(capsys):
     assert "memory/gpu-oom-kv-cache" in run(capsys, "rules", "list", "memory")[1]
     assert json.loads(run(capsys, "rules", "list", "--format", "json")[1])["rules"]

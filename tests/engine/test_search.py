@@ -63,6 +63,13 @@ def test_a_concept_is_a_whole_word():
     assert "#vram" in terms_of("我的显存不够", CONCEPTS)
 
 
+def test_a_word_that_rules_know_is_not_searched_by_its_pieces():
+    rules = [rule("stream", "stream closed early"), rule("upstream", "upstream timed out while reading")]
+    index = build_index(rules, {})
+    assert [name for name, _ in search(index, "stream")] == ["a/stream"]
+    assert {name for name, _ in search(index, "streem")} == {"a/stream", "a/upstream"}
+
+
 def test_long_query_is_bounded():
     assert search(INDEX, "kv cache " * 100_000)[0][0] == "a/kv"
 

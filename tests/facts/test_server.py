@@ -400,8 +400,24 @@ LLAMA = {"server": "llama.cpp"}
 def test_broken_answers_survive(body):
     answer = {"status": 200, "headers": dict(LLAMA), "body": body}
     server = ask(Recorded(dict.fromkeys(("/health", "/v1/models", "/props", "/slots", "/metrics"), answer)), KEY)
-    assert (server.state, server.kind) == ("ok", "llama.cpp")
+    assert (server.state, server.kind) == ("ok" if body.startswith(b'{"') else "error", "llama.cpp")
     assert not isinstance(server.n_ctx, int)
+
+
+@pytest.mark.parametrize("status", [204, 302, 304, 500, 999])
+def test_a_server_that_answers_nothing_readable_is_not_fine(status):
+    answer = {"status": status, "headers": {**LLAMA, "location": "http://127.0.0.1:1/"}, "body": b""}
+    server = ask(Recorded(dict.fromkeys(("/health", "/v1/models", "/props"), answer)))
+    assert server.state == "error" and f"HTTP {status} to /props" in server.detail
+
+
+@pytest.mark.parametrize("status", [307, 500, 502])
+def test_a_key_that_got_no_plain_answer_is_not_accepted(status):
+    world = Recorded.from_file("new-key")
+    answer = {"status": status, "headers": {**LLAMA, "location": "http://127.0.0.1:1/"}, "body": b""}
+    world.answers["/props", True] = world.answers["/v1/models", True] = answer
+    server = ask(world, KEY)
+    assert server.state == "error" and isinstance(server.key_accepted, Unknown)
 
 
 def test_a_flood_of_models_is_cut():

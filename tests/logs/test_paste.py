@@ -88,6 +88,9 @@ PIECE = st.one_of(
             "# ",
             "eval time = 1.0 ms / 9 tokens (0 ms per token, 5.5 tokens per second)",
             "n_ctx = 5",
+            "?" * 40,
+            "好" * 40,
+            '"draft_n": 30',
             "  -c 4 \\",
         ]
     ),

@@ -1,0 +1,75 @@
+"""Chinese for the reasons why something was not checked, and for the short summaries of subjects.
+
+Collectors give reasons in English, as facts that are saved and compared. What has no entry here is shown as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    (r"left out by --only or --skip", "已用 --only 或 --skip 排除"),
+    (r"no model file is known: name it with --model FILE", "不知道模型文件：请用 --model FILE 指定"),
+    (r"no model path is known", "不知道模型文件的路径"),
+    (
+        r"no llama-server is running, and none answers at (\S+): name its address with --server URL",
+        r"没有正在运行的 llama-server，\1 也没有响应：请用 --server URL 指定地址",
+    ),
+    (
+        r"nothing answers at (\S+): the launch command given is not running",
+        r"\1 没有响应：给出的启动命令还没有运行",
+    ),
+    (
+        r"the launch command given does not start llama-server: give it as one would type it",
+        "给出的命令不是启动 llama-server 的：请按平时输入的样子给出",
+    ),
+    (r"no result within ([\d.]+) s", r"\1 秒内没有结果"),
+    (r"the check crashed: (.*)", r"这项检查自身出错：\1"),
+    (r"not in the saved facts", "保存的数据里没有"),
+    (r"the text holds no launch command", "这段文字里没有启动命令"),
+    (r"the text names no build", "这段文字里没有版本号"),
+    (r"hashing reads the whole file and was not asked for", "计算哈希要读完整个文件，没有要求（--hash）"),
+    (r"NVML: (.*)", r"NVML 返回：\1"),
+    (r"this build has no --list-devices", "这个版本没有 --list-devices"),
+    (r"only asked of llama\.cpp servers", "只询问 llama.cpp 服务器"),
+    (r"GET /slots is off \(--no-slots\)", "/slots 已关闭（--no-slots）"),
+    (r"not on the command line, and (.*)", r"命令行里没有，而且\1"),
+    (r"the value of (\S+) is filled in by the shell", r"\1 的值由 shell 填入"),
+    (r"no llama-server found", "没有找到 llama-server"),
+    (r"no toolkit and no CUDA library found", "没有找到 CUDA 工具包和库"),
+    (r"NVML Shared Library Not Found", "没有找到 NVIDIA 驱动的库（NVML）"),
+)
+_WORDS: tuple[tuple[str, str], ...] = (
+    (r"\b(\d+) cores\b", r"\1 核"),
+    (r"([\d.]+ GiB) RAM \(([\d.]+ GiB) free\)", r"内存 \1（空闲 \2）"),
+    (r"\(([\d.]+ GiB) free\)", r"（空闲 \1）"),
+    (r"\bin (docker|podman|lxc|kubernetes)\b", r"在 \1 容器中"),
+    (r"\bdriver ([\d.]+)", r"驱动 \1"),
+    (r"\btoolkit ([\d.?]+) in ([^\s,]+)", r"工具包 \1（\2）"),
+    (r"\bbackends ", "后端 "),
+    (r"\b(\d+) days old\b", r"已有 \1 天"),
+    (r"\btrained for (\d+) tokens\b", r"训练上下文 \1"),
+    (r"\bmodel (?=\S)", "模型 "),
+    (r"\b(\d+) tokens a slot\b", r"每个槽位 \1 token"),
+    (r"\b(\d+) slots\b", r"\1 个槽位"),
+)
+
+
+def reason(text: str, lang: str) -> str:
+    """A reason in the language of the answer."""
+    if lang == "zh":
+        for pattern, words in _REASONS:
+            found = re.fullmatch(pattern, text)
+            if found:
+                return found.expand(words)
+    return text
+
+
+def summary(text: str, lang: str) -> str:
+    """A subject's summary in the language of the answer."""
+    if lang != "zh":
+        return text
+    translated = reason(text, lang)
+    for pattern, words in _WORDS:
+        translated = re.sub(pattern, words, translated)
+    return translated
