@@ -15,11 +15,11 @@ from doctor.outside import Outside
 RULES = load(Outside(environ={})).rules
 LINE = "0.33.599.419 I slot print_timing: id  0 | task 82 |        eval time =     642.99 ms /   125 tokens (    5.14 ms per token,   194.41 tokens per second)\n"
 BODY = '0.33.599.419 D srv  request: {"messages":[{"role":"user","content":"word %d %s"}]}\n'
+# Measured from a small process in between: a child of this big one would be counted with its size.
 SCRIPT = """
-import resource, sys
-from doctor.cli import main
-status = main(["log", "-"])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+import resource, subprocess, sys
+status = subprocess.run([sys.executable, "-m", "doctor", "log", "-"]).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
@@ -33,7 +33,7 @@ def peak_of(pieces):
         process.stdin.write(piece)
     process.stdin.close()
     words = process.stdout.read().split()
-    assert process.wait() == 0
+    assert process.wait() == 0 and words[-2] == b"0"
     return int(words[-1]) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
