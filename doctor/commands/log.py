@@ -75,7 +75,7 @@ def read(
 ) -> tuple[Facts, Diagnosis, int]:
     """(facts, diagnosis, number of lines) of a text. `clean` is what its words pass before they stand in advice."""
     paste = Paste(chunks)
-    hits = Matcher(knowledge.rules).scan(paste)
+    hits = Matcher(knowledge.rules).sift(paste)
     facts = paste_facts(paste, outside, vault)
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
     return facts, found, paste.count

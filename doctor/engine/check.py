@@ -69,7 +69,7 @@ def example_fires(rule: Rule, example: Example) -> bool:
     from doctor.secrets import Vault
 
     paste = Paste([example.text.encode()])
-    hits = Matcher([rule]).scan(paste)
+    hits = Matcher([rule]).sift(paste)
     facts = with_facts(paste_facts(paste, Outside(environ={}), Vault()), example.facts)
     return bool(diagnose([rule], facts, hits).findings)
 

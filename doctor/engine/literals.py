@@ -12,7 +12,12 @@ else:  # pragma: no cover - 3.10 has it under its old name
 
 MINIMUM = 3
 _WIDE = ("CATEGORY_WORD", "CATEGORY_NOT_SPACE", "CATEGORY_NOT_DIGIT", "CATEGORY_NOT_WORD")
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+def parse_pattern(pattern: str) -> Any:
+    """The parsed form of a regular expression, as the standard library has it."""
+    return _sre.parse(pattern)
 
 
 def literals_of(pattern: str) -> tuple[str, ...]:
@@ -21,7 +26,7 @@ def literals_of(pattern: str) -> tuple[str, ...]:
     Digits do not count towards the length of a text: lines are also searched with their digits taken out.
     """
     try:
-        found = _best(_sre.parse(pattern))
+        found = _best(parse_pattern(pattern))
     except Exception:
         return ()
     return tuple(sorted(found)) if found and _strength(found) >= MINIMUM else ()
@@ -32,8 +37,8 @@ def risky(pattern: str) -> str:
 
     Repeats of narrow things (spaces, digits) are fine; repeats of nearly anything (`.`, `\\w`, `[^x]`) multiply.
     """
-    tree: Any = _sre.parse(pattern)
-    if len(tree) and str(tree[0][0]) in _REPEATS and tree[0][1][1] > 20:
+    tree: Any = parse_pattern(pattern)
+    if len(tree) and str(tree[0][0]) in REPEATS and tree[0][1][1] > 20:
         return "begins with a long repeat: every place in a line would be tried"
     trouble, wide, endless = _repeats(tree, inside=False)
     if trouble:
@@ -49,7 +54,7 @@ def _repeats(tree: Any, *, inside: bool) -> tuple[str, int, int]:
     for op, argument in tree:
         name = str(op)
         branches: list[Any] = []
-        if name in _REPEATS:
+        if name in REPEATS:
             low, high, body = argument
             many = high > 20 and low != high
             if many and inside:
@@ -105,7 +110,7 @@ def _best(tree: Any) -> set[str]:
             branches = [_best(branch) for branch in argument[1]]
             if all(branches):
                 candidates.append(set().union(*branches))
-        elif name in _REPEATS and argument[0] >= 1:
+        elif name in REPEATS and argument[0] >= 1:
             candidates.append(_best(argument[2]))
         elif name == "ATOMIC_GROUP":
             candidates.append(_best(argument))

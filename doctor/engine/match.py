@@ -1,7 +1,7 @@
 """Finds the rules' patterns in lines of text, reading each line once.
 
-A line is searched with regular expressions only when it contains a text that the pattern cannot match without. Verdicts
-are remembered by the line with its digits taken out: a server log repeats few shapes of lines very often.
+A line is searched with a regular expression only when it holds the texts that the expression cannot match without. That is
+asked once for all lines of a shape (a line with its digits as 0): a server log repeats few shapes very often.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doctor.engine.needs import Need, left_to_ask, need_of, shape_of
+from doctor.engine.texts import Texts
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Mapping
 
     from doctor.engine.rules import Rule
     from doctor.logs.lines import Line
+    from doctor.logs.paste import Paste
 
 KEEP = 8
-"""Hits kept for one pattern; the rest are only counted."""
-_DIGITS = str.maketrans("", "", "0123456789")
-_CACHE_LINES = 20_000
-_CACHE_LENGTH = 400
+"""Hits kept for one pattern; further ones are not looked for."""
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+_ALIKE = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
 
 class Hit(NamedTuple):
@@ -30,66 +33,120 @@ class Hit(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """The first hits of a pattern, and how many there were."""
+    """The first hits of a pattern."""
 
     first: tuple[Hit, ...]
-    total: int
+
+
+class Trial(NamedTuple):
+    """A pattern worth trying on lines of a shape. Such a line must hold one of `texts`, when there are any."""
+
+    pattern: str
+    texts: tuple[str, ...]
 
 
 class Matcher:
-    """Every pattern of a set of rules, ready to be looked for."""
+    """Every pattern of a set of rules, ready to be looked for.
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    `needs` are the needs of patterns worked out before; those of other patterns are worked out when they are met.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], needs: Mapping[str, Need] | None = None, *, automaton: bool = True
+    ) -> None:
         patterns = {}
         for rule in rules:
             for symptom in rule.symptoms:
                 patterns[symptom.pattern] = symptom.literals
                 patterns.update(zip((*symptom.also, *symptom.unless), symptom.guard_literals, strict=True))
-        by_literal: dict[str, list[str]] = {}
+        self._by_text: dict[str, list[str]] = {}
         for pattern, literals in patterns.items():
             for literal in literals:
-                by_literal.setdefault(literal.translate(_DIGITS), []).append(pattern)
-        self._by_literal = by_literal
+                self._by_text.setdefault(shape_of(literal), []).append(pattern)
+        self._texts = Texts(self._by_text, automaton=automaton)
+        self._needs = dict(needs or {})
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def scan(self, lines: Iterable[Line]) -> dict[str, Hits]:
         """Pattern -> its hits, for the patterns that matched any line."""
-        found: dict[str, list[Hit]] = {}
-        counts: dict[str, int] = {}
-        for line, pattern, match in self._matches(lines):
-            counts[pattern] = counts.get(pattern, 0) + 1
-            kept = found.setdefault(pattern, [])
-            if len(kept) < KEEP:
-                kept.append(Hit(line, {name: _number(value) for name, value in match.groupdict().items()}))
-        return {pattern: Hits(tuple(hits), counts[pattern]) for pattern, hits in found.items()}
-
-    def _matches(self, lines: Iterable[Line]) -> Iterator[tuple[Line, str, re.Match[str]]]:
-        cache: dict[str, tuple[str, ...]] = {}
+        hits = _Collected()
         for line in lines:
-            shape = line.text.translate(_DIGITS)
-            candidates = cache.get(shape)
-            if candidates is None:
-                lowered = shape.lower()
-                candidates = tuple(
-                    dict.fromkeys(
-                        pattern
-                        for literal, patterns in self._by_literal.items()
-                        if literal in lowered
-                        for pattern in patterns
-                    )
-                )
-                if len(shape) <= _CACHE_LENGTH and len(cache) < _CACHE_LINES:
-                    cache[shape] = candidates
-            for pattern in candidates:
-                match = self._regex(pattern).search(line.text)
-                if match:
-                    yield line, pattern, match
+            self._try(line, self._trials(shape_of(line.text), hits.full), hits)
+        return hits.result()
+
+    def sift(self, paste: Paste) -> dict[str, Hits]:
+        """The same for a paste, of which only the lines are looked at that could matter."""
+        hits = _Collected()
+        for line, trials in paste.sift(lambda shape: self._trials(shape, hits.full)):
+            if self._try(line, trials, hits):
+                paste.forget()
+        return hits.result()
+
+    def _trials(self, shape: str, full: set[str]) -> tuple[Trial, ...]:
+        """What to try on lines of a shape (their digits as 0)."""
+        lowered = folded(shape)
+        found = self._texts.found_in(lowered)
+        trials = []
+        for pattern in sorted({pattern for text in found for pattern in self._by_text[text]} - full):
+            texts = left_to_ask(self._need(pattern), lowered)
+            if texts is not None:
+                trials.append(Trial(pattern, texts))
+        return tuple(trials)
+
+    def _try(self, line: Line, trials: Iterable[Trial], hits: _Collected) -> bool:
+        """Tries patterns on a line; whether one of them has all the hits it may have."""
+        filled = False
+        lowered = ""
+        for pattern, texts in trials:
+            if texts:
+                lowered = lowered or folded(line.text)
+                if not any(text in lowered for text in texts):
+                    continue
+            match = self._regex(pattern).search(line.text)
+            if match:
+                filled |= hits.add(pattern, line, match)
+        return filled
+
+    def _need(self, pattern: str) -> Need:
+        need = self._needs.get(pattern)
+        if need is None:
+            need = self._needs[pattern] = need_of(pattern)
+        return need
 
     def _regex(self, pattern: str) -> re.Pattern[str]:
         compiled = self._compiled.get(pattern)
         if compiled is None:
             compiled = self._compiled[pattern] = re.compile(pattern, re.IGNORECASE)
         return compiled
+
+
+class _Collected:
+    """The first hits of each pattern, and the patterns that need no more of them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[Hit]] = {}
+        self.full: set[str] = set()
+
+    def add(self, pattern: str, line: Line, match: re.Match[str]) -> bool:
+        """Keep a hit; whether it was the last one wanted."""
+        kept = self._found.setdefault(pattern, [])
+        if len(kept) >= KEEP:
+            return False
+        kept.append(Hit(line, {name: _number(value) for name, value in match.groupdict().items()}))
+        if len(kept) == KEEP:
+            self.full.add(pattern)
+        return len(kept) == KEEP
+
+    def result(self) -> dict[str, Hits]:
+        """Pattern -> its hits."""
+        return {pattern: Hits(tuple(hits)) for pattern, hits in self._found.items()}
+
+
+def folded(text: str) -> str:
+    """A text as `re.IGNORECASE` sees it: lower case, letters that count as i or s, and as `\\d` sees it: all digits."""
+    if text.isascii():
+        return text.lower()
+    return _OTHER_DIGIT.sub("0", text.translate(_ALIKE).lower())
 
 
 def _number(text: str | None) -> Any:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.log import Buffer, Log, LogDevice, Timing
 from doctor.facts.record import value_or
+from doctor.logs.lines import clean
 
 if TYPE_CHECKING:
     from doctor.logs.lines import Line
 
 MIB = 1 << 20
 MOST = 2_000
+FEW_TIMINGS = 1_000
+"""Timings kept from the beginning of a log, and as many from its end."""
+LONGEST_LATE = 1_000
+"""Characters of a line with a late timing; real ones have 200."""
 _N = r"(\d+)"
 _F = r"([\d.]+)"
 # One row a fact that is a single number: (field, the plain text a line must contain, pattern). The first line that has it counts.
@@ -64,21 +70,58 @@ _RUN = 24
 _READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
 
 
+# The same for the facts of several numbers: the name under which `settled` knows them, and texts of which a line must hold one.
+_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("flash_attn", ("flash_attn",)),
+    ("buffers", ("buffer size",)),
+    ("kv_total", ("KV self size", ": size =")),
+    ("alloc_failed_bytes", ("allocating ", "failed to allocate ")),
+    ("layers", ("offloaded ",)),
+    ("devices", ("MiB free", "compute capability")),
+    ("loaded", _READY),
+)
+
+
 class LogReader:
     """Takes lines one by one and keeps what they say. A fact no line speaks of is absent; long lists keep their first entries."""
 
     def __init__(self) -> None:
-        self.count = 0
         self.single: dict[str, Any] = {}
         self.buffers: list[Buffer] = []
         self.devices: dict[str, LogDevice] = {}
         self.timings: list[Timing] = []
         self.prompt: tuple[int, float] | None = None
         self.loaded = False
+        # Lines with timings that came after the first ones, as they are: they are read at the end.
+        self.late: deque[tuple[int, bytes | str]] = deque(maxlen=4 * FEW_TIMINGS)
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """The facts that no further line can change."""
+        done = set(self.single)
+        if len(self.buffers) >= MOST:
+            done.add("buffers")
+        if self.loaded:
+            done.add("loaded")
+        if len(self.timings) >= FEW_TIMINGS:
+            done.add("timings")
+        return frozenset(done)
+
+    def wants(self, shape: str) -> bool:
+        """Whether a line of this shape (its digits as 0) could still add to the facts. Late timings are not asked about."""
+        return (
+            any(word in shape and field not in self.single for field, word, _ in _FIRST)
+            or ("eval time" in shape and len(self.timings) < FEW_TIMINGS)
+            or ("repeated_character" not in self.single and bool(_run_of(shape)))
+            or any(name not in self.settled and any(word in shape for word in words) for name, words in _GROUPS)
+        )
+
+    def wants_late(self, shape: str) -> bool:
+        """Whether lines of this shape go into `late`."""
+        return "eval time" in shape and len(self.timings) >= FEW_TIMINGS and len(shape) < LONGEST_LATE
 
     def take(self, line: Line) -> None:
         """Read one line."""
-        self.count += 1
         text = line.text
         for field, literal, pattern in _FIRST:
             if literal in text and field not in self.single:
@@ -98,17 +141,14 @@ class LogReader:
         if "MiB free" in text or "compute capability" in text:
             self._device(text)
         if "eval time" in text:
-            self._timing(line)
-        if len(text) >= _RUN and "repeated_character" not in self.single:
-            self._repeated(text)
+            if len(self.timings) < FEW_TIMINGS:
+                self._timing(line.number, text)
+            elif len(text) < LONGEST_LATE:
+                self.late.append((line.number, text))
+        if "repeated_character" not in self.single and _run_of(text):
+            self.single["repeated_character"] = _run_of(text)
         if not self.loaded and any(word in text for word in _READY):
             self.loaded = True
-
-    def _repeated(self, text: str) -> None:
-        """Note a line that is one character over and over: a letter outside ASCII, or ?, !, @ (rulers and dots are no answers)."""
-        middle = text[len(text) // 2]
-        if (middle in "?!@" or (middle > "\x7f" and middle.isalpha())) and middle * _RUN in text:
-            self.single["repeated_character"] = middle
 
     def _sizes(self, line: Line) -> None:
         text = line.text
@@ -165,20 +205,21 @@ class LogReader:
         if len(self.devices) < 64 or before is not None:
             self.devices[device.name] = device
 
-    def _timing(self, line: Line) -> None:
-        found = _TIMING.search(line.text)
+    def _timing(self, number: int, text: str) -> None:
+        found = _TIMING.search(text)
         if not found or not _small(found[4]):
             return
         tokens, speed = int(found[3][:12]), float(found[4])
         if found[1] == "prompt eval":
             self.prompt = (tokens, speed)
-        elif len(self.timings) < MOST:
+        else:
             prompt = self.prompt or (None, None)
-            self.timings.append(Timing(prompt[0], prompt[1], tokens, speed, line.number))
+            self.timings.append(Timing(prompt[0], prompt[1], tokens, speed, number))
             self.prompt = None
 
-    def result(self) -> Log:
-        """The facts of all lines taken."""
+    def result(self, lines: int) -> Log:
+        """The facts of all lines taken; `lines` is how many the text has."""
+        self._read_late()
         single = self.single
         model = [buffer for buffer in self.buffers if buffer.kind == "model"]
         host = [
@@ -188,7 +229,7 @@ class LogReader:
         decode = [item.decoded_per_second for item in self.timings if value_or(item.decoded_tokens, 0) >= 8]
         prompt = [item.prompt_per_second for item in self.timings if value_or(item.prompt_tokens, 0) >= 8]
         return Log(
-            lines=self.count,
+            lines=lines,
             build_number=single.get("build_number") if single.get("build_number", 0) > 1 else None,
             devices=tuple(self.devices.values()) or None,
             layers_offloaded=single.get("layers_offloaded"),
@@ -217,6 +258,21 @@ class LogReader:
             prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
             loaded=self.loaded or None,
         )
+
+    def _read_late(self) -> None:
+        first, self.timings = self.timings, []
+        for number, raw in self.late:
+            self._timing(number, clean(raw) if isinstance(raw, bytes) else raw)
+        self.late.clear()
+        self.timings = first + self.timings[-FEW_TIMINGS:]
+
+
+def _run_of(text: str) -> str:
+    """The character a line is over and over: a letter outside ASCII, or ?, !, @ (rulers and dots are no answers); else ""."""
+    if len(text) < _RUN:
+        return ""
+    middle = text[len(text) // 2]
+    return middle if (middle in "?!@" or (middle > "\x7f" and middle.isalpha())) and middle * _RUN in text else ""
 
 
 def _share(part: int | None, whole: int | None) -> float | None:

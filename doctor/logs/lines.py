@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.logs.blocks import blocks_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -24,8 +26,11 @@ class Line(NamedTuple):
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[Line]:
     """Numbered lines of a stream of bytes: decoded, without colours, of a progress line only what stays on screen."""
-    for number, raw in enumerate(_split(_as_utf8(chunks)), 1):
-        yield Line(number, clean(raw))
+    number = 0
+    for block in blocks_of(chunks):
+        for raw in block.split(b"\n"):
+            number += 1
+            yield Line(number, clean(raw))
 
 
 def clean(raw: bytes) -> str:
@@ -39,41 +44,3 @@ def clean(raw: bytes) -> str:
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + " … " + text[-LONGEST // 2 :]
     return text.rstrip()
-
-
-def _as_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The stream in UTF-8: UTF-16 (PowerShell's `>`) is told by its byte order mark or by its zero bytes."""
-    import codecs
-
-    source = iter(chunks)
-    first = next(source, b"")
-    decoder = None
-    if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    elif len(first) >= 4 and first[1::2][:200].count(0) > len(first[1::2][:200]) // 2:
-        decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
-    elif first[:3] == b"\xef\xbb\xbf":
-        first = first[3:]
-    yield decoder.decode(first).encode("utf-8") if decoder else first
-    for chunk in source:
-        yield decoder.decode(chunk).encode("utf-8") if decoder else chunk
-
-
-def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines of a stream. Of a line longer than 1 MiB the middle is dropped, so memory stays flat."""
-    head = b""
-    tail = b""
-    for chunk in chunks:
-        pieces = (tail + chunk if not head else chunk).split(b"\n")
-        if head:
-            if len(pieces) == 1:
-                tail = (tail + chunk)[-(1 << 16) :]
-                continue
-            yield head + (tail + pieces[0])[-(1 << 16) :]
-            head, pieces = b"", pieces[1:]
-        tail = pieces.pop()
-        yield from pieces
-        if len(tail) > 1 << 20:
-            head, tail = tail[: 1 << 16], tail[-(1 << 16) :]
-    if head or tail:
-        yield head + tail

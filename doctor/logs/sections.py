@@ -42,10 +42,20 @@ def placed(lines: Iterable[Line]) -> Iterator[Line]:
     """The lines with their `place` filled in."""
     before = Line(0, "")
     for line in lines:
-        # A command goes on after a continuation mark, and where the next line is nothing but an option.
-        goes_on = before.place == "command" and (_continues(before.text) or bool(_OPTION_LINE.match(line.text)))
-        before = line._replace(place="command" if goes_on else _place(line.text))
+        before = placed_after(before, line)
         yield before
+
+
+def placed_after(before: Line, line: Line) -> Line:
+    """The line with its `place`, given the line before it."""
+    # A command goes on after a continuation mark, and where the next line is nothing but an option.
+    goes_on = before.place == "command" and (_continues(before.text) or bool(_OPTION_LINE.match(line.text)))
+    return line._replace(place="command" if goes_on else _place(line.text))
+
+
+def may_be_command(shape: str) -> bool:
+    """Whether any line of this shape (a line with its digits as 0) could be the first of a command."""
+    return _place(shape) == "command"
 
 
 class CommandReader:

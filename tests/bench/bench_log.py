@@ -1,40 +1,135 @@
-"""Throughput of `doctor log` on a healthy server log: `python tests/bench/bench_log.py [MB]`.
+"""Speed of `doctor log` on a healthy server log, beside ripgrep: `python tests/bench/bench_log.py [MB] [ROUNDS]`.
 
-Prints MB per CPU second of the whole process and its peak memory.
+The log is made of the lines of a real one (fixtures/logs/good) with other numbers in them, and of debug lines with JSON
+bodies. ripgrep (when installed) counts the lines that match the same patterns. All take turns in the same run; printed is
+MB per second of CPU of the whole process (median of the rounds) and the peak of memory.
 """
 
+import argparse
+import itertools
+import json
 import os
-import resource
+import random
+import re
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-DOCTOR = str(Path(sys.executable).with_name("doctor"))
-LINES = (
-    "0.33.{n:03d}.415 I slot print_timing: id  0 | task {n} | prompt eval time =       5.52 ms /     1 tokens (    5.52 ms per token,   181.06 tokens per second)\n"
-    "0.33.{n:03d}.419 I slot print_timing: id  0 | task {n} |        eval time =     642.99 ms /   125 tokens (    5.14 ms per token,   194.41 tokens per second)\n"
-    "0.33.{n:03d}.450 I slot      release: id  0 | task {n} | stop processing: n_tokens = 163, truncated = 0\n"
-    "0.33.{n:03d}.455 I srv  update_slots: all slots are idle\n"
-)
+from doctor.engine.load import load
+from doctor.outside import Outside
+
+GOOD = Path(__file__).parents[2] / "fixtures" / "logs" / "good"
+BODY_SHARE = 0.1
+"""Share of the bytes that are debug lines with a JSON body."""
+# Measured in a process of its own: the peak of a child that was forked from a big parent would count the parent.
+MEASURE = """
+import os, resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(status, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+WITHOUT_AUTOMATON = "import sys; sys.modules['ahocorasick_rs'] = None; from doctor.cli import run; run()"
 
 
-def main() -> None:
-    size = int(float(sys.argv[1]) * 1e6) if len(sys.argv) > 1 else 20_000_000
+def pieces():
+    """The log in pieces of some MB, without end. The same on every run."""
+    chance = random.Random(1)
+    lines = (GOOD / "b11434_success_default.log").read_text().splitlines(keepends=True)
+    debug = re.findall(
+        r"^[\d.]+ D (?:srv|que|res|slot).*\n", (GOOD / "b11434_success_lv5.log").read_text(errors="replace"), re.M
+    )
+    yield "".join(lines[:9])
+    turn = lines[9:-1]
+    words = Path(argparse.__file__).read_text().split(" ")  # what coding agents send: code and words about code
+    for number in itertools.count():
+        out = []
+        size = bodies = 0
+        while size < 4_000_000:
+            out += [renumbered(line, chance, number) for line in turn]
+            if bodies < BODY_SHARE * size:
+                text = " ".join(chance.choices(words, k=chance.randint(50, 1500)))
+                body = json.dumps({"messages": [{"role": "user", "content": text}], "stream": True, "temperature": 0.7})
+                out += [renumbered(line, chance, number) for line in debug[:12]]
+                out.append(f"{number % 60}.01.234.567 D srv  log_server_r: request:  {body}\n")
+                bodies += len(body)
+            size = sum(map(len, out[-80:])) + size
+        yield "".join(out)
+
+
+def renumbered(line, chance, number):
+    """A line of the real log with other times, tasks and counts; what makes it healthy (one slot, truncated = 0) stays."""
+    line = re.sub(
+        r"^[\d.]{12}",
+        f"{number % 60}.{chance.randint(0, 59):02}.{chance.randint(0, 999):03}.{chance.randint(0, 999):03}",
+        line,
+    )
+    line = re.sub(r"task \d+", f"task {chance.randint(0, 99999)}", line)
+    return re.sub(r"(?<==)( +)(\d{2,4})\.(\d\d)", lambda m: f"{m[1]}{chance.randint(10, 9999)}.{m[3]}", line)
+
+
+def patterns():
+    """The patterns of all rules as ripgrep reads them; those it cannot (look-around) are left out."""
+    rules = load(Outside(environ={})).rules
+    found = dict.fromkeys(p for rule in rules for s in rule.symptoms for p in (s.pattern, *s.also, *s.unless))
+    plain = []
+    for pattern in found:
+        if re.search(r"\(\?<?[=!]", pattern):
+            continue
+        pattern = re.sub(r"\(\?P<\w+>", "(", pattern)
+        pattern = re.sub(r"\\(.)", lambda m: m[1] if m[1] in "\"'`<>!@%,:;=/ _" else m[0], pattern)
+        plain.append("".join(c if c.isascii() else "".join(f"\\x{byte:02x}" for byte in c.encode()) for c in pattern))
+    return plain, len(found)
+
+
+def measured(argv, environ):
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *argv], env=environ, capture_output=True, text=True, check=True
+    )
+    status, cpu, peak = done.stdout.split()
+    return int(status), float(cpu), float(peak)
+
+
+def main():
+    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 100
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     with tempfile.TemporaryDirectory() as home:
-        log = Path(home, "a.log")
+        log, listed = Path(home, "a.log"), Path(home, "patterns")
         with log.open("w") as stream:
-            number = 0
-            while stream.tell() < size:
-                stream.write("".join(LINES.format(n=(number + i) % 1000) for i in range(500)))
-                number += 500
-        environ = {"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8"}
-        subprocess.run([DOCTOR, "log", str(log)], env=environ, stdout=subprocess.DEVNULL, check=False)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = used.ru_utime + used.ru_stime
-        print(
-            f"{log.stat().st_size / 1e6:.0f} MB in {cpu:.2f} CPU s: {log.stat().st_size / 1e6 / cpu:.1f} MB/CPU s, peak {used.ru_maxrss / 1024:.0f} MiB"
-        )
+            made = list(itertools.islice(pieces(), 12))
+            stream.write(made[0])
+            turns = itertools.cycle(made[1:])
+            while stream.tell() < megabytes * 1e6:
+                stream.write(next(turns))
+        environ = {"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join(sys.path)}
+        candidates = {
+            "doctor": [sys.executable, "-m", "doctor", "log", str(log)],
+            "doctor, no ahocorasick_rs": [sys.executable, "-c", WITHOUT_AUTOMATON, "log", str(log)],
+        }
+        usable, total = patterns()
+        usable = [p for p in usable if _status(["rg", "--no-unicode", "-i", "-e", p, os.devnull]) == 1]
+        if usable:
+            listed.write_text("\n".join(usable) + "\n")
+            candidates["rg"] = ["rg", "--no-unicode", "-a", "-c", "-i", "-f", str(listed), str(log)]
+        print(f"{log.stat().st_size / 1e6:.0f} MB; rg with {len(usable)} of {total} patterns")
+        results = {name: [] for name in candidates}
+        for _ in range(rounds):
+            for name, argv in candidates.items():
+                results[name].append(measured(argv, environ))
+        for name, runs in results.items():
+            cpu = statistics.median(run[1] for run in runs)
+            rate = log.stat().st_size / 1e6 / cpu
+            print(
+                f"{name:28} exit {runs[0][0]}  {cpu:6.2f} CPU s  {rate:6.0f} MB per CPU s  peak {max(run[2] for run in runs):4.0f} MiB"
+            )
+
+
+def _status(argv):
+    try:
+        return subprocess.run(argv, capture_output=True, check=False).returncode
+    except OSError:
+        return None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+"""What a line must hold before a pattern is tried on it: the plain texts of a regular expression, as and/or.
+
+Lines are told apart by their shape: every digit is a 0. Most shapes of a log can be put aside for good by asking their
+text for these plain texts; a pattern is compiled and tried only on what is left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.engine.literals import REPEATS, parse_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIGIT = "\0"
+"""Stands for any digit in a text of a need."""
+_TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
+_DIGIT_RANGE = (ord("0"), ord("9"))
+
+
+class Need(NamedTuple):
+    """What lines must hold: every one of `texts` and `parts`, or (not `every`) any one of them. Texts are as in a shape.
+
+    `exact`: what the line itself must hold besides, because a text has certain digits in it; "" when nothing.
+    """
+
+    texts: tuple[str, ...]
+    exact: str
+    every: bool
+    parts: tuple[Need, ...]
+
+
+ANYTHING = Need((), "", True, ())
+"""What every line fulfils."""
+
+
+def shape_of(text: str) -> str:
+    """A text with every digit as 0."""
+    return text.translate(_TO_SHAPE)
+
+
+def need_of(pattern: str) -> Need:
+    """What a lower-case line must hold for the pattern to match it."""
+    try:
+        return _all_of(parse_pattern(pattern))
+    except Exception:
+        return ANYTHING
+
+
+def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
+    """None when no line of this lower-case shape can match; else the texts one of which the line itself must hold.
+
+    An empty answer asks for nothing more: the shape alone fulfils the need.
+    """
+    for text in need.texts:
+        if (text in shape) is not need.every:
+            return None if need.every else ()
+    answers = []
+    for part in need.parts:
+        answer = left_to_ask(part, shape)
+        if need.every and answer is None:
+            return None
+        if not need.every and answer == ():
+            return ()
+        if answer:
+            answers.append(answer)
+    if need.exact:
+        answers.append((need.exact,))
+    if need.every:
+        return min(answers, key=len, default=())
+    return tuple(text for answer in answers for text in answer) or None
+
+
+def _all_of(tree: Any) -> Need:
+    parts: list[Need] = []
+    run = ""
+    for name, argument in _flat(tree):
+        more, repeated = _run(name, argument)
+        run += more
+        if more and not repeated:
+            continue
+        parts.append(_text(run))
+        # The last of a repeated text stands right before what follows.
+        run = more
+        if name == "BRANCH":
+            branches = [_all_of(branch) for branch in argument[1]]
+            parts.append(ANYTHING if ANYTHING in branches else _joined(branches, every=False))
+        elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
+            parts.append(_all_of(argument[2] if name in REPEATS else argument))
+    parts.append(_text(run))
+    return _joined(parts, every=True)
+
+
+def _joined(needs: list[Need], *, every: bool) -> Need:
+    """One need of several. What fails soonest (long texts, few choices) stands first."""
+    needs = [need for need in dict.fromkeys(needs) if need != ANYTHING]
+    if len(needs) == 1:
+        return needs[0]
+    texts = [need.texts[0] for need in needs if need.exact == "" and not need.parts and len(need.texts) == 1]
+    parts = [need for need in needs if need.exact or need.parts or len(need.texts) != 1]
+    return Need(tuple(sorted(texts, key=len, reverse=True)), "", every, tuple(sorted(parts, key=_size)))
+
+
+def _size(need: Need) -> int:
+    return len(need.texts) + sum(_size(part) for part in need.parts)
+
+
+def _text(text: str) -> Need:
+    if len(text) < 2:  # a single letter rules hardly any line out
+        return ANYTHING
+    exact = [piece for piece in text.split(DIGIT) if any("0" <= character <= "9" for character in piece)]
+    return Need((shape_of(text),), max(exact, key=len, default=""), True, ())
+
+
+def _flat(tree: Any) -> Iterator[tuple[str, Any]]:
+    """The pieces of a pattern one after the other, those in groups too."""
+    for op, argument in tree:
+        if str(op) == "SUBPATTERN":
+            yield from _flat(argument[3])
+        else:
+            yield str(op), argument
+
+
+def _run(name: str, argument: Any) -> tuple[str, bool]:
+    """(what a piece of a pattern adds to the text before it, whether there may be more of the same)."""
+    if name == "LITERAL":
+        return chr(argument).lower(), False
+    if name == "IN" and _only_digits(argument):
+        return DIGIT, False
+    if name in REPEATS and len(argument[2]) == 1 and 1 <= argument[0] <= 20:
+        more, repeated = _run(str(argument[2][0][0]), argument[2][0][1])
+        return more * argument[0], repeated or argument[0] != argument[1]
+    return "", True
+
+
+def _only_digits(items: Any) -> bool:
+    for kind, value in items:
+        low, high = value if str(kind) == "RANGE" else (value, value)
+        if str(kind) not in ("RANGE", "LITERAL") and str(value) != "CATEGORY_DIGIT":
+            return False
+        if str(kind) in ("RANGE", "LITERAL") and not (_DIGIT_RANGE[0] <= low and high <= _DIGIT_RANGE[1]):
+            return False
+    return True
