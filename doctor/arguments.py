@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         "--fail-on",
         choices=("error", "warning", "never"),
         default="error",
-        help="lowest severity that makes the exit status 1",
+        help="lowest severity that makes the exit status 1 (default: error)",
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
 
