@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from doctor import __version__
 
@@ -55,16 +55,20 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
 
 def run() -> None:
     """The `doctor` command."""
+    if sys.stdout is None:
+        _complain("standard output is closed: there is nowhere to write the answer to")
+        raise SystemExit(2)
     try:
-        status = main()
+        status = _status()
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = 130
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing to say and nobody to say it to.
-        sys.stderr.close()
+        _drop(sys.stdout)
         status = 0
     except OSError as error:
+        _drop(sys.stdout)
         _complain(f"the answer cannot be written: {error.strerror or error}")
         status = 2
     except Exception as error:
@@ -75,7 +79,28 @@ def run() -> None:
     raise SystemExit(status)
 
 
+def _status() -> int:
+    """The exit status of one command, also of one that argparse ends (--help, a wrong option)."""
+    try:
+        return main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 2
+
+
 def _complain(words: str) -> None:
-    """One line on standard error, where there is one."""
-    if sys.stderr is not None:
+    """One line on standard error, where there is one that takes it."""
+    if sys.stderr is None:
+        return
+    try:
         print("doctor: " + " ".join(words.splitlines()), file=sys.stderr)  # noqa: T201
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _drop(stream: IO[str]) -> None:
+    """Close a stream that cannot be written to: Python would try once more at its end, and complain."""
+    try:
+        stream.close()
+    except OSError:
+        return

@@ -286,7 +286,9 @@ class Outside:
             raise _file_error(path, error) from None
 
     def stdin(self) -> IO[bytes]:
-        """Standard input as bytes."""
+        """Standard input as bytes. Raises OutsideError when it is closed."""
+        if sys.stdin is None:
+            raise OutsideError("missing", "standard input is closed")
         return sys.stdin.buffer
 
     # --- network ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ redactor that hides it) asks the vault.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _TOKEN = re.compile(r"<key-\d+>")
 
@@ -33,6 +34,6 @@ class Vault:
         """The secret behind a token; any other text (a key that was never hidden) comes back as it is."""
         return self._secrets.get(token, token)
 
-    def secrets(self) -> tuple[str, ...]:
-        """Every secret, in the order of their tokens: what the redactor must hide."""
-        return tuple(self._tokens)
+    def secrets(self, most: int | None = None) -> tuple[str, ...]:
+        """Every secret (or the first `most`), in the order of their tokens: what the redactor must hide."""
+        return tuple(islice(self._tokens, most))

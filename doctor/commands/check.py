@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from doctor.outside import Outside
 
 
+SAVED_LIMIT = 4 << 20
+"""Bytes of a file of saved facts. A machine with eight cards and a long log saves some 0.5 MB."""
+
+
 def check(options: argparse.Namespace, outside: Outside) -> Exit:
     """Collect (or load) facts, diagnose them, answer."""
     from doctor.report.summary import subjects_of
@@ -118,7 +122,7 @@ def load_facts(outside: Outside, path: str) -> Facts:
     import json
 
     try:
-        data = json.loads(outside.read_text(path))
+        data = json.loads(outside.read_text(path, SAVED_LIMIT))
         if isinstance(data, dict) and "facts" in data:
             data = data["facts"]
         facts = from_json(Facts, data)

@@ -36,9 +36,9 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     knowledge = load(outside)
     clean = redactor(outside, vault)
     try:
-        stream = outside.stdin() if options.file == "-" else outside.open(options.file)
-        chunks = outside.chunks(stream)
-        facts, found, count = read(chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text)
+        with outside.stdin() if options.file == "-" else outside.open(options.file) as stream:
+            chunks = outside.chunks(stream)
+            facts, found, count = read(chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text)
     except OutsideError as error:
         raise UsageError(str(error)) from None
     understood = recognised(facts)

@@ -111,6 +111,8 @@ class _Splitter:
         quoted = False
         while self._at < len(self._text):
             char = self._text[self._at]
+            if self._goes_on_below(pieces):
+                continue
             if char.isspace() or _CONTINUED.match(self._text, self._at) or self._ends_word(pieces):
                 break
             if char in "\"'" and char not in self._literal and (piece := self._quoted(char)) is not None:
@@ -135,6 +137,20 @@ class _Splitter:
             return  # the 2 of 2>
         opened = bool(_PLACEHOLDER.search(text)) or text in _ELLIPSIS or _expands("".join(bare), windows=self._windows)
         self._commands[-1].append(Word(text, line, opened))
+
+    def _goes_on_below(self, pieces: list[str]) -> bool:
+        """Steps over a line break inside a word, as a shell does: `--api-key abc\\` and `def` are one key.
+
+        After an option, or before one, people mean the end of the word and only forgot the blank.
+        """
+        continued = _CONTINUED.match(self._text, self._at)
+        if not continued or not pieces or pieces[0].startswith("-") or self._text[self._at] != self._escape:
+            return False
+        if self._text[continued.end() : continued.end() + 1].strip() in ("", "-"):
+            return False
+        self._line += 1
+        self._at = continued.end()
+        return True
 
     def _ends_word(self, pieces: list[str]) -> bool:
         """Whether an operator ends the word here. `a|b` in one piece stays a word: a pattern out of a process list."""

@@ -72,3 +72,17 @@ def test_hostile_text_ends_quickly(piece):
     for head in ("llama-server ", "x.exe C:\\ ", "`\n"):
         split(head + piece * (70_000 // len(piece)))
     assert time.process_time() - started < 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x --api-key sk-local\\\n-test", ["x", "--api-key", "sk-local", "-test"]),
+        ("x --api-key sk-lo\\\ncal-test -c 1", ["x", "--api-key", "sk-local-test", "-c", "1"]),
+        ("x -m /models/\\\nm.gguf", ["x", "-m", "/models/m.gguf"]),
+        ("x -m m.gguf\\\n  -c 1", ["x", "-m", "m.gguf", "-c", "1"]),
+        ("x --model\\\nm.gguf", ["x", "--model", "m.gguf"]),
+    ],
+)
+def test_a_word_broken_over_two_lines(text, words):
+    assert [[word.text for word in command] for command in split(text)] == [words]
