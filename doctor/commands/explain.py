@@ -36,8 +36,9 @@ FLOOR = 0.7
 def explain(options: argparse.Namespace, outside: Outside) -> Exit:
     """Answer with the causes that fit the words, best first, or with one rule when the words are its id."""
     knowledge = load(outside)
-    lang = language(options.lang, dict(outside.environ))
     words = " ".join(options.words)
+    asked_in_chinese = any("\u4e00" <= character <= "\u9fff" for character in words)
+    lang = language(options.lang or ("zh" if asked_in_chinese else None), dict(outside.environ))
     if len(options.words) == 1 and any(rule.id == words for rule in knowledge.rules):
         from doctor.commands.rules import show_rule
 

@@ -112,6 +112,11 @@ def test_chinese(capsys):
     assert "先做这个" in out and "显存" in out
 
 
+def test_a_question_in_chinese_is_answered_in_chinese(capsys):
+    assert "先做这个" in run(capsys, "explain", "显存不够")[1]
+    assert "Do this first" in run(capsys, "explain", "显存不够", "--lang", "en")[1]
+
+
 def test_language_follows_the_locale(capsys, monkeypatch):
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     assert "先做这个" in run(capsys, "log", "-", stdin=OOM.encode())[1]
