@@ -153,7 +153,9 @@ def _is_key(value: str, strength: int) -> bool:
     bare = re.sub(r"<?key-\d+>?|[^A-Za-z0-9]", "", value)
     if len(bare) < 4 or plain in NOT_KEYS or "***" in value or _A_NAME.fullmatch(plain):
         return False
-    if (plain.isdigit() and len(plain) < 8) or (_PLACEHOLDER.fullmatch(value) and not _random(value.strip("$%<>{}"))):
+    if (plain.isdigit() and len(plain) < 8) or (
+        _PLACEHOLDER.fullmatch(value) and not looks_random(value.strip("$%<>{}"))
+    ):
         return False
     if strength == _SCHEMED:
         return not re.fullmatch(r"[a-z]{1,15}", plain) or bool(re.search(r"[a-z][A-Z]", value))
@@ -161,7 +163,7 @@ def _is_key(value: str, strength: int) -> bool:
         return len(value) >= 12 and bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
     if strength == _LOOKS:
         return looks_like_key(plain)
-    return _random(value.strip(".:!?")) if strength == _RANDOM else True
+    return looks_random(value.strip(".:!?")) if strength == _RANDOM else True
 
 
 def _is_phrase(value: str, strength: int) -> bool:
@@ -170,7 +172,7 @@ def _is_phrase(value: str, strength: int) -> bool:
     if len(rest) < 4 or value.startswith("$("):
         return False
     words = value.split()
-    if any(map(looks_like_key if strength == _SURE else _random, words)):
+    if any(map(looks_like_key if strength == _SURE else looks_random, words)):
         return True
     return strength == _SURE and not any(word.lower().strip(".:!?,") in _PROSE for word in words)
 
@@ -182,7 +184,7 @@ def looks_like_key(word: str) -> bool:
     return bool(re.search(r"\d", word) and re.search(r"[A-Za-z]", word))
 
 
-def _random(word: str) -> bool:
-    """The same, stricter: capitals, small letters and digits, or long hexadecimal."""
+def looks_random(word: str) -> bool:
+    """The same, stricter: capitals, small letters and digits in one word, or long hexadecimal."""
     mixed = re.search(r"[a-z]", word) and re.search(r"[A-Z]", word)
     return looks_like_key(word) and bool((mixed and len(word) >= 12) or re.fullmatch(r"[0-9a-f-]{24,}", word))

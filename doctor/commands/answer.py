@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doctor.engine.finding import NotChecked
 from doctor.engine.rules import SEVERITIES
 from doctor.exits import Exit
-from doctor.redact import Redactor
+from doctor.redact import Redactor, sanitize
 
 if TYPE_CHECKING:
     import argparse
@@ -99,6 +99,7 @@ def show(rows: Iterator[Row]) -> None:
 def write(words: str) -> None:
     """Text to standard output; what its encoding cannot say becomes `?` instead of an error."""
     encoding = sys.stdout.encoding or "utf-8"
+    words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
 
 

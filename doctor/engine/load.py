@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.engine.rules import Rule, RuleError, rule_from_toml
+from doctor.engine.rules import Rule, RuleError, in_builds, rule_from_toml
 
 if TYPE_CHECKING:
     from doctor.outside import Outside
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
+_PARTS = ("STAMP", "RULES", "INDEX")
 FORMAT = 1
 
 
@@ -50,7 +51,7 @@ def load(outside: Outside) -> Knowledge:
 
 def _load(outside: Outside) -> Knowledge:
     compiled = _compiled()
-    usable = compiled is not None and compiled.FORMAT == FORMAT
+    usable = getattr(compiled, "FORMAT", None) == FORMAT and all(map(compiled.__dict__.__contains__, _PARTS))
     if usable and compiled.STAMP == "wheel":
         return _from_plain(compiled.RULES, compiled.INDEX)
     folder = rules_folder(outside)
@@ -75,18 +76,51 @@ def read_rules(outside: Outside, folder: str, left_out: list[str] | None = None)
     """
     rules = []
     for subject in outside.list_folder(folder):
-        if subject == "tables" or not outside.stat(os.path.join(folder, subject)).is_dir:
+        if subject == "tables":
             continue
-        for name in outside.list_folder(os.path.join(folder, subject)):
+        for name in _names_in(outside, os.path.join(folder, subject)):
             if name.endswith(".toml"):
                 try:
                     data = _toml(outside, os.path.join(folder, subject, name))
-                    rules.append(rule_from_toml(f"{subject}/{name[:-5]}", data))
+                    rule = rule_from_toml(f"{subject}/{name[:-5]}", data)
+                    _check_language(rule)
+                    rules.append(rule)
                 except RuleError as error:
                     if left_out is None:
                         raise
                     left_out.append(str(error))
     return tuple(rules)
+
+
+def _check_language(rule: Rule) -> None:
+    """Raises RuleError for a condition or a text that cannot be read: it would end every later run of doctor."""
+    from doctor.engine.conditions import parse
+    from doctor.engine.templates import pieces_of
+
+    conditions = [when.expr for when in rule.when]
+    conditions += [symptom.condition for symptom in rule.symptoms if symptom.condition]
+    conditions += [remedy.condition for remedy in rule.remedies if remedy.condition]
+    texts = [text.get(lang) for text in (rule.title, rule.why, rule.decide) for lang in ("en", "zh")]
+    texts += [words for remedy in rule.remedies for words in (*remedy.text, remedy.command)]
+    try:
+        for expression in conditions:
+            parse(expression)
+        for text in texts:
+            pieces_of(text)
+        for symptom in rule.symptoms:
+            in_builds(symptom.builds, 1)
+    except ValueError as error:
+        raise RuleError(f"{rule.id}: {error}") from None
+
+
+def _names_in(outside: Outside, folder: str) -> list[str]:
+    """What lies in a folder; nothing when it is none."""
+    from doctor.outside import OutsideError
+
+    try:
+        return outside.list_folder(folder)
+    except OutsideError:
+        return []
 
 
 def read_table(outside: Outside, folder: str, name: str) -> dict[str, Any]:
@@ -127,7 +161,7 @@ def _toml(outside: Outside, path: str) -> dict[str, Any]:
         return data
     except OutsideError as error:
         raise RuleError(str(error)) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RuleError(f"{path}: not valid TOML: {error}") from None
 
 
@@ -147,16 +181,20 @@ def _json(outside: Outside, path: str) -> dict[str, Any]:
 
 def _stamp(outside: Outside, folder: str) -> str:
     """A text that changes whenever a rule file does: names, sizes and times."""
+    from doctor.outside import OutsideError
+
     parts = []
     for subject in outside.list_folder(folder):
         where = os.path.join(folder, subject)
-        if outside.stat(where).is_dir:
-            for name in outside.list_folder(where):
+        for name in _names_in(outside, where):
+            try:
                 info = outside.stat(os.path.join(where, name))
                 parts.append(f"{subject}/{name}:{info.size}:{info.modified}")
+            except OutsideError as error:  # a link to nowhere: reading it says so
+                parts.append(f"{subject}/{name}:{error.kind}")
     import zlib
 
-    text = "\n".join(parts).encode()
+    text = "\n".join(parts).encode("utf-8", "replace")
     return f"{len(parts)}-{zlib.crc32(text):08x}-{zlib.adler32(text):08x}"
 
 

@@ -138,6 +138,7 @@ def plain(lines: Iterator[Row]) -> str:
     out = []
     for row in lines:
         text = "".join(piece for _, piece in row.pieces)
+        text = text if row.copy else text.replace("\t", "    ")
         pad = " " * row.indent
         out.append("\n".join(pad + part if part else "" for part in text.split("\n")))
     return "\n".join(out).rstrip("\n") + "\n"

@@ -11,6 +11,7 @@ from doctor.facts.clients.keys import credential
 from doctor.facts.clients.record import Client, Credential, Setting
 from doctor.facts.record import Fact, Unknown, known
 from doctor.facts.urls import parse_address, spares
+from doctor.keys import looks_random
 
 if TYPE_CHECKING:
     from doctor.outside import Outside
@@ -65,6 +66,8 @@ def collect(outside: Outside, vault: Vault) -> Client:
     request_url = _request_url(base)
     vault.put(parse_address(request_url or "").userinfo)
     helper = layers.key("apiKeyHelper")
+    for word in re.findall(r"[\w+=~-]{12,500}", helper.value if helper else "", re.ASCII):
+        vault.put(word if looks_random(word) else "")  # `echo KEY` and the like
     settings = [layers.variable(name) for name in VARIABLES] + [helper]
     return Client(
         id="claude-code",
