@@ -92,7 +92,7 @@ def _complain(words: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print("doctor: " + " ".join(words.splitlines()), file=sys.stderr)  # noqa: T201
+        print("doctor: " + " ".join(words.replace("\t", " ").splitlines()), file=sys.stderr)  # noqa: T201
         sys.stderr.flush()
     except OSError:
         _drop(sys.stderr)

@@ -105,6 +105,13 @@ class Outside:
             names.add(user)
         return tuple(sorted(name for name in names if name))
 
+    def user_ids(self) -> tuple[int, ...]:
+        """Numbers of the users whose processes are ours: who we run as, and under sudo who called. () on Windows."""
+        if not hasattr(os, "getuid"):
+            return ()
+        caller = self.environ.get("SUDO_UID", "")
+        return (os.getuid(), int(caller)) if os.getuid() == 0 and caller.isdecimal() else (os.getuid(),)
+
     # --- commands -----------------------------------------------------------------------------------------------
 
     def which(self, program: str) -> str | None:

@@ -122,15 +122,14 @@ def _spellings(secret: str) -> tuple[str, ...]:
     bare = sanitize(secret).strip()
     if len(bare) < 4 or bare.lower() in _DUMMIES or (bare.isdigit() and len(bare) < 6):
         return ()
-    raw = bare.encode("utf-8", "replace")
-    found = {
-        sanitize(secret),
-        bare,
-        json.dumps(bare)[1:-1],
-        json.dumps(bare, ensure_ascii=False)[1:-1],
-        quote(bare, safe=""),
-        quote(bare),
-        shlex.quote(bare).strip("'"),
-        base64.b64encode(raw).decode().rstrip("="),
-    }
+    found = {sanitize(secret)}
+    for form in (bare, secret.strip()):
+        found |= {
+            form,
+            json.dumps(form)[1:-1],
+            json.dumps(form, ensure_ascii=False)[1:-1],
+            shlex.quote(form).strip("'"),
+        }
+        raw = form.encode("utf-8", "replace")
+        found |= {quote(raw, safe=""), quote(raw), base64.b64encode(raw).decode().rstrip("=")}
     return tuple(sorted(found, key=len, reverse=True))

@@ -501,3 +501,56 @@ def test_module_that_is_not_there(outside, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     look = {"pynvml": outside.nvml, "psutil": outside.psutil}[module]
     assert kind_of(look) == "missing"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
+def test_write_text_replaces_no_device_and_no_pipe(outside, tmp_path):
+    """As root, `--save /dev/null` would otherwise put a file in the place of the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert kind_of(lambda: outside.write_text(str(pipe), "x")) == "invalid"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_real_path_of_what_is_none(outside, tmp_path):
+    assert outside.real_path("a\0b") == "a\0b"
+    (tmp_path / "ring").symlink_to(tmp_path / "ring")
+    assert outside.real_path(str(tmp_path / "ring")).endswith("ring")
+
+
+def test_standard_input_that_is_closed(outside, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert kind_of(outside.stdin) == "missing"
+
+
+def test_a_file_that_has_nothing_to_read_right_now_is_empty(outside, monkeypatch, tmp_path):
+    """/proc/kmsg is a regular file that answers None to a reader that does not wait."""
+
+    class Waiting:
+        def read(self, size):
+            return None
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+    monkeypatch.setattr(outside, "open", lambda path: Waiting())
+    assert outside.read_bytes(str(tmp_path / "x")) == b""
+
+
+def test_identity_knows_the_short_host_name_and_the_owner_of_the_home_folder():
+    names = Outside({"HOME": "/home/ann", "HOSTNAME": "box.example.org"}).identity()
+    assert {"ann", "box", "box.example.org"} <= set(names)
+    assert "models" not in Outside({"HOME": "/srv/models"}).identity()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="users have numbers on POSIX")
+def test_whose_processes_are_ours(monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert Outside({}).user_ids() == (0,)
+    assert Outside({"SUDO_UID": "1000"}).user_ids() == (0, 1000)
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    assert Outside({"SUDO_UID": "0"}).user_ids() == (1000,)

@@ -116,9 +116,9 @@ def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = Non
 def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
     """Rules whose log patterns match the words themselves: a pasted piece of a message names its cause."""
     from doctor.engine.match import Matcher
-    from doctor.logs.lines import Line
+    from doctor.logs.lines import Line, clean
 
-    hits = Matcher(knowledge.rules).scan([Line(1, words[:4000])])
+    hits = Matcher(knowledge.rules).scan([Line(1, clean(words[:4000].encode("utf-8", "replace")))])
     found = {}
     for rule in knowledge.rules:
         if any(

@@ -171,8 +171,9 @@ def _run(outside: Outside, argv: list[str], seconds: float, environ: dict[str, s
 
 def _device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
     """Our variables without LLAMA_* (a bad one would stop --version), with those of the launch that choose devices."""
+    variables = known(launch.environment) if launch is not None and not known(launch.other_user) else None
     environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
-    for name, value in (known(launch.environment) or {}).items() if launch is not None else ():
+    for name, value in (variables or {}).items():
         if name.startswith(_DEVICE_VARIABLES):
             environ[name] = value
     return environ

@@ -76,6 +76,8 @@ def _in_use(outside: Outside, launch: Launch) -> Fact[Place]:
     if container is not None:
         return Unknown(f"llama-server runs in a container ({container})")
     pid = known(launch.pid)
+    if pid is not None and known(launch.other_user):
+        return Unknown(f"process {pid} is another user's, so its program is not run: name one with --binary")
     if pid is not None:
         return _of_process(outside, pid)
     program = known(launch.program)

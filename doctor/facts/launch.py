@@ -64,7 +64,9 @@ class Launch:
     are paths on this machine as far as that can be told; `hf_repo` is -hf. `environment` holds LLAMA_*, GGML_*, CUDA_*,
     HF_* and the like. `api_key` is whether a key is set, `api_key_token` names it. `container` is the image or id when
     the server runs in one, `published_port` the port of this machine that leads to it. `other_pids` are further
-    llama-servers that run here and were not looked at. A value the shell fills in ($MODEL) is unknown.
+    llama-servers that run here and were not looked at. `other_user`: the process is another user's (only root sees this
+    much of it), so nothing it names is run or read; None where no process was looked at. A value the shell fills in
+    ($MODEL) is unknown.
     """
 
     source: str
@@ -107,6 +109,7 @@ class Launch:
     api_key: Fact[bool]
     api_key_token: Fact[str]
     embeddings: Fact[bool]
+    other_user: Fact[bool]
 
 
 class Seen(NamedTuple):
@@ -165,6 +168,8 @@ def _with_key_of_file(outside: Outside, vault: Vault, launch: Launch) -> Launch:
 
     options = known(launch.options) or ()
     path = next((known(option.value) for option in options if option.name == "--api-key-file"), None)
+    if launch.source == "paste" or known(launch.other_user):
+        return launch  # a stranger must not make us read a file and send its first line
     if path is None or known(launch.api_key_token) is not None:
         return launch
     try:

@@ -49,6 +49,7 @@ def find_process(outside: Outside, vault: Vault, port: int | None) -> Fact[Seen]
         environment=_environment(psutil, chosen, vault),
         folder=None if isinstance(container, str) else _folder(psutil, chosen),
         container=container,
+        other_user=_other_user(outside, chosen),
     )
     return Seen(command, origin)
 
@@ -121,6 +122,15 @@ def _environment(psutil: Any, process: Any, vault: Vault) -> Fact[dict[str, str]
         return Unknown(f"the environment of process {process.pid} cannot be read (it belongs to another user)")
     except psutil.Error:
         return Unknown(f"process {process.pid} ended while it was looked at")
+
+
+def _other_user(outside: Outside, process: Any) -> bool | None:
+    """Whether a process belongs to somebody else; None where that cannot be told."""
+    ours = outside.user_ids()
+    try:
+        return process.uids().real not in ours if ours else None
+    except Exception:  # psutil's errors; its module is not at hand here
+        return None
 
 
 def _folder(psutil: Any, process: Any) -> str | None:

@@ -38,6 +38,7 @@ class Origin(NamedTuple):
     environment: Fact[dict[str, str]] = None
     folder: str | None = None
     container: Fact[str] = None
+    other_user: Fact[bool] = None
 
 
 def launch_record(command: Command, table: OptionTable, vault: Vault, build: int | None, origin: Origin) -> Launch:
@@ -159,6 +160,7 @@ class _Fields:
             "api_prefix": self._text("--api-prefix"),
             "api_key": key,
             "api_key_token": token,
+            "other_user": self._origin.other_user,
             "embeddings": True if self._switch("--rerank") is True else self._switch("--embedding"),
         }
 

@@ -19,13 +19,17 @@ FEW_TIMINGS = 1_000
 """Timings kept from the beginning of a log, and as many from its end."""
 LONGEST_LATE = 1_000
 """Characters of a line with a late timing; real ones have 200."""
-_N = r"(\d+)"
-_F = r"([\d.]+)"
+_N = r"(\d{1,15})(?!\d)"
+_F = r"([\d.]{1,20})"
 # One row a fact that is a single number: (field, the plain text a line must contain, pattern). The first line that has it counts.
 _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
     (field, literal, re.compile(pattern))
     for field, literal, pattern in (
-        ("build_number", "build", rf"(?:\bbuild\"?\s*[:=]?\s*|build_info[\"=:\s]+b){_N}(?=\s*[-(,}}])"),
+        (
+            "build_number",
+            "build",
+            rf"(?:\bbuild\"?\s{{0,4}}[:=]?\s{{0,4}}|build_info[\"=:\s]+b){_N}(?=\s{{0,4}}[-(,}}])",
+        ),
         ("build_number", "version:", rf"\bversion:\s+{_N} \("),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train\s*=\s*{_N}"),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train \({_N}\)"),
@@ -53,7 +57,7 @@ _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
 )
 _FLASH = re.compile(r"flash_attn\s*=\s*(\w+)")
 _OFFLOADED = re.compile(rf"offloaded {_N}/{_N} layers")
-_BUFFER = re.compile(rf"\b([A-Za-z][\w:\[\]]*)\s+(model |KV |RS |compute |output |)buffer size\s*=\s*{_F} MiB")
+_BUFFER = re.compile(rf"\b([A-Za-z][\w:\[\]]{{0,60}})\s+(model |KV |RS |compute |output |)buffer size\s*=\s*{_F} MiB")
 _KV_TOTAL = re.compile(rf"(?:KV self size\s*=|llama_kv_cache\w*: size =)\s*{_F} MiB")
 _ALLOC = (
     re.compile(rf"allocating {_F} MiB on device {_N}: \w+ failed"),
@@ -64,7 +68,9 @@ _ALLOC = (
 _DEVICE = re.compile(rf"Device {_N}: (.+?), compute capability {_F}(?:.*VRAM: {_N} MiB)?")
 _USING = re.compile(rf"using device (\w+) \((.+?)\)(?: \([^)]*\))? - {_N} MiB free")
 _LISTED = re.compile(rf"^\s*(?:.*- )?(\w+)\s*: (.+?) \({_N} MiB, {_N} MiB free\)")
-_TIMING = re.compile(rf"(prompt eval|eval) time\s*=\s*{_F} ms /\s*{_N} (?:tokens|runs)\s*\(.*?{_F} tokens per second")
+_TIMING = re.compile(
+    rf"(prompt eval|eval) time\s*=\s*{_F} ms /\s*{_N} (?:tokens|runs)\s*\(.{{0,120}}?{_F} tokens per second"
+)
 _RUN = 24
 """So often in a row a character says that a model is stuck on it."""
 _READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
@@ -126,7 +132,7 @@ class LogReader:
         for field, literal, pattern in _FIRST:
             if literal in text and field not in self.single:
                 found = pattern.search(text)
-                if found and len(found[1]) < 16:
+                if found and _small(found[1]):
                     self.single[field] = float(found[1]) if field == "draft_acceptance" else int(found[1])
         if "flash_attn" in text and "flash_attn" not in self.single:
             found = _FLASH.search(text)

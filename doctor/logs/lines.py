@@ -15,6 +15,12 @@ LONGEST = 8192
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 
+BLANKS = 32
+UNBROKEN = 100
+"""Blanks, and other characters of one kind, that are kept of a longer run: no pattern has to walk over thousands."""
+_BLANKS = re.compile(rf"\s{{{BLANKS + 1},}}")
+_RUNS = re.compile(rf"(.)\1{{{UNBROKEN},}}")
+
 
 class Line(NamedTuple):
     """One line: its number in the input (from 1), its text, and what it is: log, command, config, comment or any."""
@@ -43,4 +49,6 @@ def clean(raw: bytes) -> str:
         text = parts[-1] if parts else ""
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + " … " + text[-LONGEST // 2 :]
+    if len(text) > UNBROKEN:
+        text = _RUNS.sub(lambda run: run[0][:UNBROKEN], _BLANKS.sub(" " * BLANKS, text))
     return text.rstrip()

@@ -118,15 +118,12 @@ def _build(build: Any) -> str:
     number = known(build.number)
     backends = known(build.backends)
     age = known(build.age_days)
-    return (
-        _join(
-            f"b{number}" if number else known(build.version_text),
-            known(build.path),
-            "backends " + "+".join(backends) if backends else None,
-            f"{age} days old" if age is not None else None,
-        )
-        or "no llama-server found"
-    )
+    return _join(
+        f"b{number}" if number else known(build.version_text),
+        known(build.path),
+        "backends " + "+".join(backends) if backends else None,
+        f"{age} days old" if age is not None else None,
+    ) or (build.path.reason if isinstance(build.path, Unknown) else "no llama-server found")
 
 
 def _gguf(gguf: Any) -> str:

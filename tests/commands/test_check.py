@@ -147,3 +147,68 @@ def test_server_url_of_a_launch_command(host, port, prefix, url):
 )
 def test_loopback(url, expected):
     assert collecting.is_loopback(url) is expected
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "1" + "0" * 400])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_saved_facts_with_impossible_numbers_are_refused(capsys, tmp_path, number, form):
+    path = tmp_path / "facts.json"
+    path.write_text('{"facts": {"log": {"lines": 1, "draft_acceptance": NUMBER}}}'.replace("NUMBER", number))
+    status, out = run(capsys, "--from", str(path), "--format", form)
+    assert status == 2 and out.out == "" and "facts.log.draft_acceptance" in out.err
+
+
+def test_saved_facts_are_small(capsys, tmp_path):
+    path = tmp_path / "facts.json"
+    path.write_text("[" + "1," * 3_000_000 + "1]")
+    status, out = run(capsys, "--from", str(path))
+    assert status == 2 and "larger than" in out.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--server", ""),
+        ("--server", "ftp://127.0.0.1"),
+        ("--server", "http://exa mple"),
+        ("--server", "http://127.0.0.1:99999999"),
+        ("--launch", ""),
+        ("--launch", "ls -la"),
+        ("--model", ""),
+        ("--model", "no/such.gguf"),
+        ("--model", "/dev/null"),
+        ("--binary", "no/such/llama-server"),
+        ("--only", ""),
+        ("--only", ","),
+        ("--skip", ""),
+        ("--key", ""),
+        ("--key", "q8Zr3vLm0Xy7TkPw"),
+        ("--from", ""),
+        ("--save", ""),
+        ("--save", "."),
+        ("--model", "--"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_status_2(capsys, option, value):
+    try:
+        status, out = run(capsys, "--only", "machine", f"{option}={value}")
+    except SystemExit as end:
+        status, out = end.code, capsys.readouterr()
+    assert status == 2 and out.out == ""
+    assert out.err.strip().splitlines()[-1].startswith("doctor") and option.strip("-") in out.err
+    assert "q8Zr3vLm0Xy7TkPw" not in out.err
+
+
+def test_a_model_that_is_not_there_says_so(capsys):
+    _, out = run(capsys, "--only", "gguf,launch", "--launch", "llama-server -m /no/such/model.gguf")
+    assert "no such file" in out.out
+
+
+def test_a_key_in_a_complaint_is_hidden(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["check", "--api-key", "sk-local-test", "\x1b[31m"])
+    err = capsys.readouterr().err
+    assert end.value.code == 2 and "sk-local-test" not in err and "\x1b" not in err
+    assert main(["log", "/tmp/\x1b[31msk-local-test\n.log"]) == 2
+    err = capsys.readouterr().err
+    assert "sk-local-test" not in err and "\x1b" not in err and len(err.splitlines()) == 1

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -158,3 +160,56 @@ def test_ascii_terminal_is_survived():
         capture_output=True, timeout=60, env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"}, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and done.stderr == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("log - <&-", 2),
+        ("rules list >&-", 2),
+        ("--version >&-", 2),
+        ("--help >&-", 2),
+        ("log no/such/file 2>&-", 2),
+        ("log no/such/file <&- >&- 2>&-", 2),
+        ("rules list > /dev/full", 2),
+        ("--version > /dev/full", 2),
+        ("log no/such/file 2> /dev/full", 2),
+    ],
+)
+def test_streams_that_are_closed_or_full(command, status):
+    if "/dev/full" in command and not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m doctor {command}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 1
+
+
+def test_no_warning_on_the_way(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text(OOM)
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-m", "doctor", "log", str(path)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stderr == ""
+
+
+def test_a_tab_in_a_line_becomes_blanks(capsys):
+    _, out, _ = run(
+        capsys, "log", "-", stdin=OOM.replace("device 0", "device\t0").replace("cudaMalloc", "\tcudaMalloc").encode()
+    )
+    assert "\t" not in out and "cudaMalloc" in out
+
+
+@pytest.mark.parametrize("words", ["] " + " " * 3900 + "x killed", "a." * 60_000, "显存" * 20_000])
+def test_explain_ends_soon(capsys, words):
+    started = time.process_time()
+    assert run(capsys, "explain", words)[0] == 0
+    assert time.process_time() - started < 5

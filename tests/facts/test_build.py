@@ -309,3 +309,18 @@ def test_the_program_of_a_real_process(tmp_path):
         finally:
             server.kill()
     assert (found.source, found.path, found.number) == ("process", os.path.realpath(argv[0]), 10434)
+
+
+@posix
+def test_the_program_of_another_user_is_not_run(tmp_path):
+    """As root we would run what a stranger wrote, or our own program with a stranger's LD_LIBRARY_PATH."""
+    witness = tmp_path / "ran"
+    path = program(tmp_path / "bin", script=f"echo $LD_LIBRARY_PATH > {witness}")
+    launch = collect_launch(Outside(), Vault(), text=f"LD_LIBRARY_PATH=/stranger {path} -m x", build_number=None)
+    theirs = replace(launch, source="process", pid=os.getpid(), other_user=True)
+    found = collect(world(tmp_path), option=None, launch=theirs)
+    assert isinstance(found.path, Unknown) and "another user" in found.path.reason and not witness.exists()
+    collect(world(tmp_path), option=str(path), launch=theirs)
+    assert witness.read_text().strip() == ""
+    collect(world(tmp_path), option=None, launch=launch)
+    assert witness.read_text().strip() == "/stranger"

@@ -3,6 +3,7 @@ import os
 import socket
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,9 +18,9 @@ from tests.binaries import llama_server
 class Process:
     """A process as psutil shows it; `denied` names what the system does not tell."""
 
-    def __init__(self, pid, argv, environ=None, parent=1, folder="/srv", name=None, denied=()):
+    def __init__(self, pid, argv, environ=None, parent=1, folder="/srv", name=None, denied=(), user=1000):
         self.pid, self._argv, self._environ, self._parent, self._folder = pid, argv, environ or {}, parent, folder
-        self._denied = denied
+        self._denied, self.user = denied, user
         self.info = {"name": name or os.path.basename(argv[0])}
 
     def _tell(self, what, value):
@@ -32,6 +33,9 @@ class Process:
 
     def environ(self):
         return self._tell("environ", self._environ)
+
+    def uids(self):
+        return SimpleNamespace(real=self.user)
 
     def ppid(self):
         return self._parent
@@ -59,6 +63,7 @@ class Machine(Outside):
 
     def __init__(self, *processes, groups="0::/user.slice", platform="linux"):
         super().__init__({"HOME": "/home/me"}, platform)
+        self.user_ids = lambda: (1000,) if platform != "win32" else ()
         self._processes, self._groups = processes, groups
 
     def psutil(self):
@@ -122,6 +127,23 @@ def test_a_server_of_another_user():
     assert found.ctx_size == 8192
     assert isinstance(found.environment, Unknown) and "42" in found.environment.reason
     assert isinstance(found.parallel, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("user", "platform", "other"), [(1000, "linux", False), (1001, "linux", True), (7, "win32", None)]
+)
+def test_whose_server_it_is(user, platform, other):
+    found, _ = look(Process(42, ["llama-server", "-m", "/m/q.gguf"], user=user), platform=platform)
+    assert found.other_user is other
+
+
+def test_a_stranger_cannot_make_us_read_a_file(tmp_path):
+    """The first line of that file would be tried as the key: sent to the stranger's server."""
+    (tmp_path / "private").write_text("sk-local-test\n")
+    argv = ["llama-server", "-m", "/m/q.gguf", "--api-key-file", str(tmp_path / "private")]
+    found, vault = look(Process(42, argv, user=1001))
+    assert isinstance(found.api_key_token, Unknown) and vault.secrets() == ()
+    assert look(Process(42, argv))[0].api_key_token == "<key-1>"
 
 
 def test_a_process_that_may_not_be_seen_is_passed_over():

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from doctor.launch.command import parse_command
@@ -83,3 +85,15 @@ def test_an_entry_point_of_its_own():
     text = "x:\n  image: my/gpu:1\n  entrypoint: /app/llama-server\n  command: -c 4096\n"
     found = parse_command(text)
     assert (found.program, [word.text for word in found.arguments]) == ("/app/llama-server", ["-c", "4096"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["command:\n" * 6500, "image: [a,\n" * 5900 + "command: [", "image: x" + " " * 60_000 + "y\ncommand: [a]\n",
+     "command:\n  - a" + " " * 60_000 + "b\n"],
+)  # fmt: skip
+def test_hostile_files_end_soon(text):
+    """A file of nothing but `command:` took 85 seconds."""
+    started = time.process_time()
+    parse_command(text)
+    assert time.process_time() - started < 2

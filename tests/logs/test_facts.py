@@ -1,5 +1,7 @@
 """Numbers out of logs, in the wordings of old and new builds."""
 
+import time
+
 import pytest
 
 from doctor.logs.paste import Paste
@@ -94,3 +96,31 @@ def test_timings_pair_up():
         (724, 30.43, 12, 7.21), (None, None, 3, 9.99),
     ]  # fmt: skip
     assert log.decode_speeds == (7.21,) and log.prompt_speeds == (30.43,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "draft acceptance rate = .",
+        "draft acceptance rate = 1.2.3",
+        "offloaded " + "9" * 5000 + "/" + "9" * 5000 + " layers",
+        "Device 0: x, compute capability 8.6, VRAM: " + "9" * 5000 + " MiB",
+        "using device CUDA0 (x) - " + "9" * 5000 + " MiB free",
+        "CUDA0: x (" + "9" * 5000 + " MiB, 1 MiB free)",
+        "allocating 1.2.3 MiB on device 0: cudaMalloc failed",
+        "eval time = . ms / " + "9" * 5000 + " runs ( . tokens per second)",
+    ],
+)
+def test_numbers_that_are_none_are_survived(line):
+    assert facts(line).lines == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["build " + "\u3000" * 30, "eval time = 1 ms / 1 runs (" + "." * 8100, "buffer size = " * 300 + "[a]" * 1300,
+     "using device a (" * 500, "Device 0: a, compute capability 1 " * 240, ("build" + " " * 27) * 250],
+)  # fmt: skip
+def test_hostile_lines_are_read_quickly(line):
+    started = time.process_time()
+    facts("\n".join([line[:8192]] * 5))
+    assert time.process_time() - started < 1

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from doctor.logs.lines import LONGEST, lines_of
+from doctor.logs.lines import BLANKS, LONGEST, UNBROKEN, lines_of
 
 
 def texts(*chunks):
@@ -55,3 +55,18 @@ def test_long_line_keeps_both_ends_and_memory_flat():
     assert found[0].startswith("start x") and found[0].endswith("x end") and found[1] == "next"
     assert len(found[0]) <= LONGEST + 3
     assert peak < 16 << 20
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("]" + " " * 8000 + "x killed", "]" + " " * BLANKS + "x killed"),
+        ("]" + " \t" * 4000 + "x killed", "]" + " " * BLANKS + "x killed"),
+        ("=" * 5000 + "x", "=" * UNBROKEN + "x"),
+        ("a" + " " * 60 + "b", "a" + " " * 60 + "b"),
+        ("ab" * 500, "ab" * 500),
+    ],
+)
+def test_long_runs_are_cut(line, expected):
+    """Patterns such as `\\s*x?\\s*` take cubic time on thousands of blanks: hours for one line."""
+    assert texts(line.encode()) == [expected]

@@ -536,3 +536,10 @@ def test_macos_keeps_the_login_in_the_keychain():
     assert isinstance(client.logged_in, Unknown)
     state = {"/Users/me/.claude.json": {"oauthAccount": {"emailAddress": "x"}}}
     assert collect(Elsewhere("darwin", {"HOME": "/Users/me"}, state, "/Users/me/code")).logged_in is True
+
+
+@pytest.mark.parametrize("command", ["echo {}", "printf '%s' '{}'", "curl -H 'X-Key: {}' http://127.0.0.1", "{}"])
+def test_a_key_in_the_helper_is_hidden(home, command):
+    vault = Vault()
+    collect(home({USER: {"apiKeyHelper": command.format("q8Zr3vLm0Xy7TkPw")}}), vault)
+    assert "q8Zr3vLm0Xy7TkPw" in vault.secrets()
