@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from doctor.keys import NOT_KEYS, hide_keys
+from doctor.keys import NOT_KEYS, hide_keys, looks_random
 from doctor.secrets import Vault
 
 _HOMES = re.compile(
@@ -132,4 +132,6 @@ def _spellings(secret: str) -> tuple[str, ...]:
         }
         raw = form.encode("utf-8", "replace")
         found |= {quote(raw, safe=""), quote(raw), base64.b64encode(raw).decode().rstrip("=")}
+    # "KEY,OTHER" or "KEY more": what a server repeats of it may be one part.
+    found |= {part for part in re.findall(r"[A-Za-z0-9_-]{12,500}", bare) if looks_random(part)}
     return tuple(sorted(found, key=len, reverse=True))

@@ -288,3 +288,10 @@ def test_hostile_text_is_redacted_in_linear_time(piece):
 @pytest.mark.parametrize("character", "\xad\u061c\u180e\u2028\u2029\u206a\u3164\ufe0f\ufff9\U000e0041")
 def test_characters_that_nobody_sees(character):
     assert sanitize(f"a{character}b") == "ab"
+
+
+@pytest.mark.parametrize("key", ["{}\nX: y", "{}密", "first,{}", '"{}"', "%{}", "Bearer {}"])
+def test_a_part_of_a_known_key_goes_too(key):
+    vault = Vault()
+    vault.put(key.format(SECRET))
+    assert SECRET not in Redactor(vault=vault).known(f"wrong key {SECRET}!")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KEEP = 8
 """Hits kept for one pattern; further ones are not looked for."""
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _ALIKE = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
@@ -153,9 +154,6 @@ def _number(text: str | None) -> Any:
     """A captured number as a number, any other text as it stands."""
     if text is None:
         return None
-    for kind in (int, float):
-        try:
-            return kind(text) if len(text) < 40 else text
-        except ValueError:
-            continue
+    if len(text) < 40 and _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
     return text

@@ -17,14 +17,16 @@ _PLACES = (
     "~/llama.cpp/build/bin", "~/llama.cpp", "~/src/llama.cpp/build/bin", "~/git/llama.cpp/build/bin",
     "~/code/llama.cpp/build/bin", "~/projects/llama.cpp/build/bin", "~/.local/bin", "~/bin", "/usr/local/bin",
     "/usr/bin", "/opt/llama.cpp/build/bin", "/opt/llama.cpp/bin", "/opt/llama.cpp", "/app",
-    "/home/linuxbrew/.linuxbrew/bin", "/opt/homebrew/bin", "./build/bin", ".",
+    "/home/linuxbrew/.linuxbrew/bin", "/opt/homebrew/bin",
 )  # fmt: skip
 _WINDOWS_PLACES = (
     r"$LOCALAPPDATA\Microsoft\WinGet\Links", r"$LOCALAPPDATA\Microsoft\WinGet\Packages\ggml.llamacpp*",
     r"~\scoop\apps\llama.cpp\current", r"~\scoop\shims", r"~\llama.cpp\build\bin\Release", r"~\llama.cpp\build\bin",
     r"~\llama.cpp", r"C:\llama.cpp\build\bin\Release", r"C:\llama.cpp\build\bin", r"C:\llama.cpp",
-    r"$ProgramFiles\llama.cpp", r".\build\bin\Release", r".\build\bin", r".",
+    r"$ProgramFiles\llama.cpp",
 )  # fmt: skip
+# Below the current folder, where a program may be anybody's: it is pointed out, not run.
+_HERE = (("build", "bin", "Release"), ("build", "bin"), ())
 
 
 class Place(NamedTuple):
@@ -49,6 +51,10 @@ def find_build(outside: Outside, option: str | None, launch: Launch | None) -> F
         found = _program_in(outside, folder)
         if found:
             return Place(found, "common-place")
+    for parts in _HERE:
+        found = _program_in(outside, _join(outside, outside.folder(), *parts))
+        if found:
+            return Unknown(f"{found} lies in the current folder and is run only when named: --binary {found}")
     return None
 
 
@@ -113,8 +119,6 @@ def _folders(outside: Outside) -> list[str]:
         head, separator, rest = place.partition("\\" if windows else "/")
         if head == "~":
             head = outside.home()
-        elif head == ".":
-            head = outside.folder()
         elif head.startswith("$"):
             head = outside.environ.get(head[1:], "")
             if not head:

@@ -324,3 +324,13 @@ def test_the_program_of_another_user_is_not_run(tmp_path):
     assert witness.read_text().strip() == ""
     collect(world(tmp_path), option=None, launch=launch)
     assert witness.read_text().strip() == "/stranger"
+
+
+@posix
+def test_a_program_in_the_current_folder_is_not_run(tmp_path, monkeypatch):
+    """`doctor check` inside a folder out of the internet must not run what lies there."""
+    witness = tmp_path / "ran"
+    path = program(tmp_path / "clone" / "build" / "bin", script=f"touch {witness}")
+    monkeypatch.chdir(tmp_path / "clone")
+    found = collect(Outside({"HOME": str(tmp_path), "PATH": ""}), option=None, launch=None)
+    assert isinstance(found.path, Unknown) and f"--binary {path}" in found.path.reason and not witness.exists()
