@@ -50,15 +50,17 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         save_facts(outside, options.save, clean.tree(plain))
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
+    findings = (*diagnosis.findings, *crashes)
+    subjects = subjects_of(facts, findings, lang)
     report = Report(
         command="check",
-        findings=(*diagnosis.findings, *crashes),
+        findings=findings,
         not_checked=(*not_checked(facts, diagnosis), *left_out(knowledge)),
         facts=plain,
         found_nothing=say("nothing_check", lang),
-        healthy=any(subject.state == "ok" for subject in subjects_of(facts, (), lang)),
+        healthy=any(subject.state == "ok" for subject in subjects),
     )
-    status = answer(report, options, lang, clean, subjects_of(facts, report.findings, lang))
+    status = answer(report, options, lang, clean, subjects)
     return Exit.INTERNAL if crashes else status
 
 

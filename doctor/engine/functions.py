@@ -30,10 +30,6 @@ def _has(*values: Any) -> bool:
     return all(value is not None and not isinstance(value, Unknown) for value in values)
 
 
-def _known(value: Any) -> bool:
-    return _has(value)
-
-
 def _absent(value: Any) -> Any:
     return value if isinstance(value, Unknown) else value is None
 
@@ -178,7 +174,7 @@ def _has_option(launch: Any, name: str) -> Any:
 
 
 FUNCTIONS: dict[str, Any] = {
-    "known": _known,
+    "known": lambda value: _has(value),
     "absent": _absent,
     "unknown": _unknown,
     "maybe": _maybe,

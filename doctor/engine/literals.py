@@ -23,7 +23,7 @@ def parse_pattern(pattern: str) -> Any:
 def literals_of(pattern: str) -> tuple[str, ...]:
     """Lower-case texts of which at least one must occur in any line the pattern matches; empty when there are none.
 
-    Digits do not count towards the length of a text: lines are also searched with their digits taken out.
+    Digits do not count towards the length of a text: lines are told apart by their shape, in which all digits are alike.
     """
     try:
         found = _best(parse_pattern(pattern))
