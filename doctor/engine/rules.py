@@ -72,7 +72,8 @@ class Rule(NamedTuple):
     """One cause of trouble: how it shows, when it is true, why, and what to do.
 
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
-    50 is usual, 20 is a consequence or a generic text.
+    50 is usual, 20 is a consequence or a generic text. `differential` names the rules whose cause can look exactly like
+    this one: they are offered beside it, with what would tell them apart.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Rule(NamedTuple):
     decide: Text
     phrases: tuple[str, ...]
     explains: tuple[str, ...]
+    differential: tuple[str, ...]
     references: tuple[str, ...]
     symptoms: tuple[Symptom, ...]
     when: tuple[When, ...]
@@ -95,8 +97,8 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     """The rule of a parsed rule file. Raises RuleError with every fault of shape that would make it unusable."""
     reader = _Reader(rule_id, data)
     reader.only(
-        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
-        "symptom", "when", "remedy", "example",
+        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
+        "references", "symptom", "when", "remedy", "example",
     )  # fmt: skip
     rule = Rule(
         id=rule_id,
@@ -108,6 +110,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         decide=reader.words("decide", required=False),
         phrases=reader.texts("phrases"),
         explains=reader.texts("explains"),
+        differential=reader.texts("differential"),
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(
