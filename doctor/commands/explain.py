@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.commands.answer import answer, every, left_out, redactor
-from doctor.engine.diagnose import advise, diagnose
+from doctor.engine.diagnose import advise, diagnose, differential
 from doctor.engine.finding import Evidence, Finding, Report
 from doctor.engine.load import load
 from doctor.engine.search import search
@@ -104,13 +104,19 @@ def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = Non
             finding = seen.findings[rule_id]
         else:
             evidence = (Evidence(words, "words", None),)
-            known: dict[str, Any] = {"facts": seen.facts, "clean": seen.clean} if seen else {}
-            finding = advise(rule, lang=lang, evidence=evidence, **known)
+            finding = advise(rule, lang=lang, evidence=evidence, **_known_facts(seen))
         if finding.remedies:  # a rule that needs facts to advise has nothing to say to words
             findings.append(finding)
         if len(findings) == 1 and len(ranked) > 1 and ranked[1][1] < ALONE * score:
             break
-    return tuple(findings)
+    others = differential(tuple(findings[:1]), knowledge.rules, lang=lang, **_known_facts(seen))
+    findings += [other for other in others if other.cause not in causes]
+    return tuple(findings[:MOST])
+
+
+def _known_facts(seen: Seen | None) -> dict[str, Any]:
+    """What advice may speak of: the facts of this machine, when it was looked at."""
+    return {"facts": seen.facts, "clean": seen.clean} if seen else {}
 
 
 def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:

@@ -80,10 +80,10 @@ def rows(
 def _finding(
     finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
 ) -> Iterator[Row]:
-    label = f"{marks[finding.severity]} {say(finding.severity, lang)}: "
+    label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}: "
     yield Row(
         (
-            (finding.severity, label),
+            ("quiet" if finding.instead_of else finding.severity, label),
             ("title", finding.title),
             ("quiet", f"  ({say(finding.status, lang)} · {finding.rule})"),
         )
