@@ -29,6 +29,7 @@ class Symptom(NamedTuple):
 
     `also`: every one of these must match some line of the same paste. `unless`: none of them may.
     `condition` must not be false. `place` is the kind of text it may stand in. `likely`: the line alone proves nothing.
+    `last`: it must be the last line that a program printed: what is the sign is that nothing comes after it.
     `literals`: a line can only match when it contains one of them (lower case); `guard_literals` the same for each
     pattern of `also` and `unless`, in that order.
     """
@@ -42,6 +43,7 @@ class Symptom(NamedTuple):
     builds: str
     likely: bool
     guard_literals: tuple[tuple[str, ...], ...]
+    last: bool
 
 
 class When(NamedTuple):
@@ -134,20 +136,24 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
 def _symptom(item: _Reader) -> Symptom:
     from doctor.engine.literals import literals_of
 
-    item.only("pattern", "also", "unless", "if", "place", "builds", "likely")
+    item.only("pattern", "also", "unless", "if", "place", "builds", "likely", "last")
     pattern = item.text("pattern")
     for each in (pattern, *item.texts("also"), *item.texts("unless")):
         _check_pattern(item.where, each)
+    place = item.choice("place", PLACES, "any")
+    if item.flag("last") and place not in ("any", "log"):
+        raise RuleError(f"{item.where}: last = true speaks of what a program printed: place must be log or any")
     return Symptom(
         pattern=pattern,
         literals=literals_of(pattern),
         also=item.texts("also"),
         unless=item.texts("unless"),
         condition=item.text("if", ""),
-        place=item.choice("place", PLACES, "any"),
+        place=place,
         builds=item.text("builds", ""),
         likely=item.flag("likely"),
         guard_literals=tuple(literals_of(other) for other in (*item.texts("also"), *item.texts("unless"))),
+        last=item.flag("last"),
     )
 
 
