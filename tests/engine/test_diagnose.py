@@ -176,16 +176,9 @@ LAST = [rule("a/silent", symptom=[{"pattern": "loading the thing (?P<what>\\w+)"
 @pytest.mark.parametrize(
     "after",
     [
-        "",
-        "\n\n  \n",
-        "\n```\n",
-        "\n$ \n",
-        "\nme@host:~/x$ \n",
-        "\n(venv) me@host:~$\n",
-        "\nPS C:\\Users\\me>\n",
-        "\nrc=132\n",
-    ]
-    + ["\nexit code: 132", "\n$ echo done\n", "\n# it stops here\n"],
+        *("", "\n\n  \n", "\n```\n", "\n$ \n", "\nme@host:~/x$ \n", "\n(venv) me@host:~$\n", "\nPS C:\\Users\\me>\n"),
+        *("\nrc=132\n", "\nexit code: 132", "\n$ echo done\n", "\n# it stops here\n"),
+    ],
 )
 def test_last_line_of_a_program(after):
     found = run_paste(LAST, "started\nloading the thing one\nx\nloading the thing two" + after)
