@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.commands.log import read
+from doctor.engine.diagnose import diagnose
 from doctor.engine.load import load
+from doctor.engine.match import Matcher
+from doctor.facts.pasted import paste_facts
+from doctor.logs.paste import Paste
 from doctor.outside import Outside
 from doctor.secrets import Vault
 
@@ -19,12 +22,16 @@ ROWS = [line.split("\t") for line in (FOLDER / "expected.tsv").read_text().split
 
 
 @cache
-def knowledge():
-    return load(Outside(environ={}))
+def rules():
+    found = load(Outside(environ={})).rules
+    return found, Matcher(found)
 
 
 def first_cause(text):
-    _, found, _ = read([text], knowledge(), Outside(environ={}), Vault(), lang="en", source="input")
+    known, matcher = rules()
+    paste = Paste([text])
+    hits = matcher.sift(paste)
+    found = diagnose(known, paste_facts(paste, Outside(environ={}), Vault()), hits)
     return next((finding.cause for finding in found.findings if finding.severity != "note"), "none")
 
 
