@@ -11,7 +11,7 @@ from doctor.engine.load import load
 from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
-from doctor.facts.record import known, to_json
+from doctor.facts.record import Unknown, known, to_json
 from doctor.logs.paste import Paste
 from doctor.outside import OutsideError
 from doctor.report.words import language, say
@@ -45,12 +45,20 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     report = Report(
         command="log",
         findings=found.findings,
-        not_checked=left_out(knowledge),
+        not_checked=(*left_out(knowledge), *(item for item in found.undecided if item.check.startswith("log."))),
         facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
-        found_nothing=say(("nothing_log" if understood else "nothing_recognised") if count else "empty_log", lang),
+        found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
     )
     return answer(report, options, lang, clean)
+
+
+def nothing(facts: Facts, lang: str) -> str:
+    """What is said when nothing is found: whether anything was understood, and what such a text cannot show."""
+    log = known(facts.log)
+    if log is not None and isinstance(log.layers_offloaded, Unknown):
+        return say("nothing_log_quiet", lang).format(level=known(log.verbosity))
+    return say("nothing_log" if recognised(facts) else "nothing_recognised", lang)
 
 
 def recognised(facts: Facts) -> bool:

@@ -56,6 +56,8 @@ def diagnose(
         found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
         if found:
             fired.append(found)
+    if any(item.rule.severity != "note" for item in fired):
+        fired = [item for item in fired if not item.rule.fallback]
     findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
     return Diagnosis(
         _fold(findings, {item.rule.id: item.rule for item in fired}),

@@ -74,7 +74,8 @@ class Rule(NamedTuple):
     """One cause of trouble: how it shows, when it is true, why, and what to do.
 
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
-    50 is usual, 20 is a consequence or a generic text.
+    50 is usual, 20 is a consequence or a generic text. `fallback`: told only when no error or warning is: it says what
+    would decide, and how to get it.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Rule(NamedTuple):
     when: tuple[When, ...]
     remedies: tuple[Remedy, ...]
     examples: tuple[Example, ...]
+    fallback: bool
 
 
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
@@ -98,7 +100,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     reader = _Reader(rule_id, data)
     reader.only(
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
-        "symptom", "when", "remedy", "example",
+        "symptom", "when", "remedy", "example", "fallback",
     )  # fmt: skip
     rule = Rule(
         id=rule_id,
@@ -123,9 +125,12 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
             for item in reader.tables("example")
             if item.only("text", "facts", "match")
         ),
+        fallback=reader.flag("fallback"),
     )
     if data.get("id", rule_id) != rule_id:
         raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")
+    if rule.fallback and rule.severity != "note":
+        raise RuleError(f"{rule_id}: fallback = true asks for what is missing: severity must be note")
     if not rule.remedies:
         raise RuleError(f"{rule_id}: no [[remedy]]: a finding without a way out helps nobody")
     if not (rule.symptoms or rule.when or rule.phrases):
