@@ -74,8 +74,9 @@ class Rule(NamedTuple):
     """One cause of trouble: how it shows, when it is true, why, and what to do.
 
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
-    50 is usual, 20 is a consequence or a generic text. `fallback`: told only when no error or warning is: it says what
-    would decide, and how to get it.
+    50 is usual, 20 is a consequence or a generic text. `differential` names the rules whose cause can look exactly like
+    this one: they are offered beside it, with what would tell them apart. `fallback`: told only when no error or warning
+    is: it says what would decide, and how to get it.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Rule(NamedTuple):
     decide: Text
     phrases: tuple[str, ...]
     explains: tuple[str, ...]
+    differential: tuple[str, ...]
     references: tuple[str, ...]
     symptoms: tuple[Symptom, ...]
     when: tuple[When, ...]
@@ -99,8 +101,8 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     """The rule of a parsed rule file. Raises RuleError with every fault of shape that would make it unusable."""
     reader = _Reader(rule_id, data)
     reader.only(
-        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "references",
-        "symptom", "when", "remedy", "example", "fallback",
+        "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
+        "references", "symptom", "when", "remedy", "example", "fallback",
     )  # fmt: skip
     rule = Rule(
         id=rule_id,
@@ -112,6 +114,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         decide=reader.words("decide", required=False),
         phrases=reader.texts("phrases"),
         explains=reader.texts("explains"),
+        differential=reader.texts("differential"),
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(

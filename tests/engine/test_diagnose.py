@@ -70,6 +70,27 @@ def test_rings_of_explains_lose_nothing():
     assert len(found) == 1 and len(found[0].explains) == 1
 
 
+def test_what_else_could_look_like_it_is_offered_after_all_findings_once_and_no_worse():
+    generic = rule(
+        "a/generic", severity="warning", symptom=[{"pattern": "fetch failed"}], differential=["a/x", "b/end", "a/x2"]
+    )
+    other = rule("a/x", phrases=["x"], cause="c-x")
+    same_cause = rule("a/x2", phrases=["x"], cause="c-x")
+    needs_facts = rule("a/y", phrases=["y"], remedy=[{"en": "use {launch.command}", "zh": "{launch.command}"}])
+    end = rule("b/end", symptom=[{"pattern": "the end"}])
+    rules = [generic, other, same_cause, needs_facts, end]
+    found = run(rules, "fetch failed\nthe end").findings
+    assert [(f.rule, f.instead_of, f.severity) for f in found] == [
+        ("b/end", "", "error"),
+        ("a/generic", "", "warning"),
+        ("a/x", "a/generic", "warning"),
+    ]
+    assert found[2].status == "likely" and found[2].evidence[0].text == "fetch failed"
+    assert [f.rule for f in run([generic._replace(differential=("a/y",)), needs_facts], "fetch failed").findings] == [
+        "a/generic"
+    ]
+
+
 def test_order_severity_status_priority_line():
     rules = [
         rule("a/note", severity="note", symptom=[{"pattern": "thing"}]),
