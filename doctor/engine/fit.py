@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST = 5
 MOST_GUESSES = 3
-CLOSE = 0.55
+CLOSE = 0.45
 """A cause whose score is below this share of the best is not mentioned."""
 ALONE = 0.44
 """When the second score is below this share of the best, the first cause is told alone."""

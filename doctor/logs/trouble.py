@@ -11,6 +11,7 @@ _WORDS = re.compile(
     r"|invalid|unsupported|unrecogni[sz]ed|unexpected|unable|cannot|can't|can’t|could ?n[o']t|couldn’t|timed? ?out|timeout"
     r"|missing|undefined|killed|segfault|segmentation fault|illegal|no such|not (?:found|supported|available|allowed|valid)"
     r"|does not exist|doesn't exist|too (?:large|long|small|many)|exceed|unreachable|disconnected|corrupt|incompatible"
+    r"|mismatch|incorrect|\bwrong\b|garbled|stuck|hangs?\b"
     r"|(?:HTTP\S{0,5}|status(?:[_ ]code)?)\W{0,4}[45]\d\d\b|(?-i:\b[45]\d\d [A-Z][a-z]+ )"
     r"|错误|失败|无法|异常|超时|拒绝|找不到|不存在|不支持|报错|崩溃|中断",
     re.IGNORECASE,
@@ -19,7 +20,9 @@ _WORDS = re.compile(
 _HARMLESS = re.compile(
     r"\b0 (?:errors?|failed|failures)|(?:errors?|failed|failures)\W{1,3}0\b|no errors?\b|without errors?\b|on[_-]error"
     r"|error[_-](?:rate|log|level)|fail[_-](?:fast|over)|--?\w*(?:timeout|error)|(?:timeout|max_retries)\w*\"?\s{0,3}[=:]"
-    r"|read timeout = |errors?_count|kwarg: not supported|erased invalidated",
+    r"|read timeout = |errors?_count|kwarg: not supported|erased invalidated"
+    # The program goes on without it.
+    r"|\b(?:disabling|falling back|ignoring|skipping|defaulting|using default)\b",
     re.IGNORECASE,
 )
 # What a program calls information or debugging is no trouble to it; what was typed is no program's word.
