@@ -12,6 +12,7 @@ examples:
   doctor check                                        look at this machine, its server and its clients
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
+  doctor check --launch compose.yml                   a launch file: script, compose, unit, llama-swap, presets …
   doctor explain "reading choices"                    a symptom in words, English or Chinese
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
@@ -74,7 +75,10 @@ def parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--model", metavar="FILE", help="a GGUF file (default: what the launch command or server says)")
     check.add_argument(
-        "--launch", metavar="CMD", help='the launch command, "llama-server -m …" (default: a running llama-server)'
+        "--launch",
+        metavar="FILE|CMD|PID",
+        help="a launch file (script, compose, Dockerfile, systemd unit, llama-swap, presets, Modelfile), the command "
+        '"llama-server -m …" itself, or a process number (default: a running llama-server, else a launch file here)',
     )
     check.add_argument(
         "--server",

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.answer import answer, every, left_out, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, Wishes, collect
 from doctor.facts.facts import SUBJECTS, Facts
-from doctor.facts.record import FactsFormatError, Unknown, from_json, to_json
+from doctor.facts.launch import Launch, find
+from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
 from doctor.report.words import language, say
 from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from doctor.engine.diagnose import Diagnosis
+    from doctor.engine.load import Knowledge
     from doctor.outside import Outside
 
 
@@ -36,6 +40,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
+    others: list[Launch] = []
     if options.from_file is not None:
         looking = [
             name for name in ("model", "launch", "server", "binary", "key", "only", "skip") if getattr(options, name)
@@ -44,13 +49,14 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
             raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0]}")
         facts = load_facts(outside, options.from_file)
     else:
-        facts = collect(outside, vault, wishes_of(options, outside))
+        facts = collect(outside, vault, wishes_of(options, outside), others)
     plain: dict[str, Any] = to_json(facts)
     if options.save is not None:
         save_facts(outside, options.save, clean.tree(plain))
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
-    findings = (*diagnosis.findings, *crashes)
+    further = of_others(knowledge, facts, others, diagnosis.findings, lang, clean.text)
+    findings = (*diagnosis.findings, *further, *crashes)
     subjects = subjects_of(facts, findings, lang)
     report = Report(
         command="check",
@@ -62,6 +68,29 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     )
     status = answer(report, options, lang, clean, subjects)
     return Exit.INTERNAL if crashes else status
+
+
+def of_others(
+    knowledge: Knowledge,
+    facts: Facts,
+    others: list[Launch],
+    told: tuple[Finding, ...],
+    lang: str,
+    clean: Callable[[str], str],
+) -> tuple[Finding, ...]:
+    """What is wrong with the further servers of a launch file, and not already said of the first."""
+    said = {(finding.rule, finding.evidence) for finding in every(told)}
+    added: list[Finding] = []
+    away = "only the first server of the launch file is looked at"
+    first = known(facts.launch)
+    for other in others:
+        same = first is not None and known(other.model) is not None and known(other.model) == known(first.model)
+        changed = replace(facts, launch=other, server=Unknown(away), gguf=facts.gguf if same else Unknown(away))
+        for finding in diagnose(knowledge.rules, changed, lang=lang, source="launch", clean=clean).findings:
+            if "launch" in finding.subjects and (finding.rule, finding.evidence) not in said:
+                said.add((finding.rule, finding.evidence))
+                added.append(finding)
+    return tuple(added)
 
 
 def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
@@ -97,12 +126,13 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
 def _check_places(options: argparse.Namespace, outside: Outside) -> None:
     """Raises UsageError when what the user named is not there or cannot be what it should be."""
     from doctor.facts.urls import parse_address
-    from doctor.launch.command import parse_command
 
     if options.server is not None and (problem := parse_address(options.server).problem):
         raise UsageError(f"--server: {options.server.rpartition('@')[2]!r}: {problem}")
-    if options.launch is not None and parse_command(options.launch) is None:
-        raise UsageError('--launch wants a command that starts llama-server, such as "llama-server -m model.gguf"')
+    if options.launch is not None:
+        found = find(outside, Vault(), text=options.launch)
+        if isinstance(found, Unknown):
+            raise UsageError(f"--launch: {found.reason}")
     if options.model is not None:
         _must_exist(outside, "--model", options.model)
     if options.binary is not None and outside.which(options.binary) is None:

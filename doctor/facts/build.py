@@ -24,6 +24,8 @@ _CACHE_LINE = re.compile(
 _MISSING_LIBRARY = re.compile(
     r"error while loading shared libraries: .{1,300}|Library not loaded: .{1,300}|image not found.{0,100}"
 )
+# What a launch file says of these is not passed on: a library it names would be run.
+_LOADED = ("LD_LIBRARY_PATH", "GGML_BACKEND_PATH", "GGML_METAL_PATH_RESOURCES")
 # Variables that decide which devices a server sees: --list-devices is asked with those of the launch.
 _DEVICE_VARIABLES = (
     "CUDA_",
@@ -172,6 +174,8 @@ def _run(outside: Outside, argv: list[str], seconds: float, environ: dict[str, s
 def _device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
     """Our variables without LLAMA_* (a bad one would stop --version), with those of the launch that choose devices."""
     variables = known(launch.environment) if launch is not None and not known(launch.other_user) else None
+    if launch is not None and known(launch.source) in ("file", "folder"):
+        variables = {name: value for name, value in (variables or {}).items() if name not in _LOADED}
     environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
     for name, value in (variables or {}).items():
         if name.startswith(_DEVICE_VARIABLES):

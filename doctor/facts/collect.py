@@ -28,6 +28,7 @@ DEADLINES = {
     "clients": 4.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
+OTHERS_LIMIT = 16
 HASH_DEADLINE = 24 * 3600.0
 LEFT_OUT = "left out by --only or --skip"
 CRASHED = "the check crashed: "
@@ -48,10 +49,14 @@ class Wishes(NamedTuple):
     want_hash: bool = False
     subjects: tuple[str, ...] = LOOKED_AT
     progress: Callable[[int, int], None] | None = None
+    build_number: int | None = None
 
 
-def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
-    """Facts about this machine. A collector that fails or is late leaves its subject unknown with the reason."""
+def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch] | None = None) -> Facts:
+    """Facts about this machine. A collector that fails or is late leaves its subject unknown with the reason.
+
+    `others` is given the further servers of a launch file, judged like the first.
+    """
     from doctor.facts import build, cuda, gguf, gpu, launch, machine, server
     from doctor.facts.clients import collect_all
 
@@ -89,8 +94,13 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
         },
     )
     facts: dict[str, Any] = {**early, **late, "log": None}
-    facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
-    facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
+    facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
+    first = seen[0] if seen else None
+    facts["launch"] = _linted(outside, vault, wishes, facts, first)
+    if others is not None and isinstance(first, launch.Seen):
+        number = _number(wishes, facts)
+        judged = (launch.judge(outside, vault, other, number) for other in first.others[:OTHERS_LIMIT])
+        others += [found for found in judged if isinstance(found, launch.Launch)]
     return Facts(**facts)
 
 
@@ -98,7 +108,7 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
     """(address of the server, where that address comes from)."""
     if option:
         return option, "option"
-    if started is not None:
+    if started is not None and not (known(started.source) == "folder" and not _on_this_machine(started)):
         port = known(started.published_port) or known(started.port) or 8080
         host = known(started.host) or ""
         prefix = (known(started.api_prefix) or "").strip("/")
@@ -111,6 +121,11 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         if base is not None and is_loopback(base.value):
             return base.value, f"client {client.id}"
     return DEFAULT_URL, "default"
+
+
+def _on_this_machine(started: Launch) -> bool:
+    host = known(started.host) or ""
+    return host in _ANY_HOST or is_loopback(f"http://{host}")
 
 
 def is_loopback(url: str) -> bool:
@@ -173,12 +188,21 @@ def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any
     """The launch command again, its options held against the build that was found meanwhile."""
     from doctor.facts.launch import Seen, judge
 
-    build = known(facts["build"])
-    server = known(facts["server"])
-    number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
+    number = _number(wishes, facts)
     if number is None or not isinstance(seen, Seen):
         return facts["launch"]
     return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number)})["launch"]
+
+
+def _number(wishes: Wishes, facts: dict[str, Any]) -> int | None:
+    """The build that options are held against: the one asked about, the program's, the server's."""
+    build = known(facts["build"])
+    server = known(facts["server"])
+    return (
+        wishes.build_number
+        or (known(build.number) if build else None)
+        or (known(server.build_number) if server else None)
+    )
 
 
 def _side_by_side(wishes: Wishes, tasks: dict[str, Callable[[], Any]]) -> dict[str, Any]:

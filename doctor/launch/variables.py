@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch import LaunchOption, OptionProblem
@@ -44,22 +45,30 @@ def kept(environment: Mapping[str, str], vault: Vault) -> dict[str, str]:
 
 
 def read_variables(
-    environment: Mapping[str, str], table: OptionTable, build: int, given: Collection[str]
+    environment: Mapping[str, str],
+    table: OptionTable,
+    build: int,
+    given: Collection[str],
+    places: Mapping[str, tuple[str, int]] | None = None,
 ) -> VariableReading:
-    """The options set by variables. `given` are the canonical names on the command line, which win."""
+    """The options set by variables. `given` are the canonical names on the command line, which win.
+
+    `places` says where a variable is set, (file, line).
+    """
     options: list[LaunchOption] = []
     problems: list[OptionProblem] = []
     for name, value in environment.items():
         variable = table.variable(name, build)
+        file, line = (places or {}).get(name, ("", 0))
         if variable is None:
             problem = _unread(table, name, value, build)
         else:
             problem = _problem(table, variable, name, value, build)
             option = _option(table, variable, name, value, build)
             if option is not None and option.name not in given:
-                options.append(option)
+                options.append(replace(option, line=line, source=file))
         if problem is not None:
-            problems.append(problem)
+            problems.append(replace(problem, line=line, source=file))
     return VariableReading(tuple(options), tuple(problems))
 
 
