@@ -30,6 +30,14 @@ class _Parser(argparse.ArgumentParser):
         super().error(" ".join(Redactor().text(message).splitlines()))
 
 
+def _build_number(text: str) -> int:
+    """`b10434` or `10434`."""
+    digits = text.removeprefix("b")
+    if not digits.isdigit() or not 0 < len(digits) < 7:
+        raise argparse.ArgumentTypeError(f"{text!r} is no build number such as b10434")
+    return int(digits)
+
+
 def parse(words: list[str]) -> argparse.Namespace:
     """The options of a call. Ends the program with status 2 when they are wrong."""
     top = parser()
@@ -70,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
         help="look at this machine, the model file, the launch command, the server and the clients",
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
-        "  doctor check --from before.json --lang zh\n",
+        "  doctor check --from before.json --lang zh\n"
+        "  doctor check --launch start.sh --fix\n  doctor check --launch start.sh --fix --for-build b10434\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     check.add_argument("--model", metavar="FILE", help="a GGUF file (default: what the launch command or server says)")
@@ -87,6 +96,15 @@ def parser() -> argparse.ArgumentParser:
     )
     check.add_argument(
         "--binary", metavar="FILE", help="the llama-server to ask (default: running process, PATH, usual places)"
+    )
+    check.add_argument(
+        "--fix", action="store_true", help="also print the launch command as this build wants it, with what was changed"
+    )
+    check.add_argument(
+        "--for-build",
+        metavar="N",
+        type=_build_number,
+        help="ask about another build than the one here: b10434 or 10434",
     )
     check.add_argument("--key", metavar="ENV", help="name of the environment variable that holds the server's API key")
     check.add_argument(

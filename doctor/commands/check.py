@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, redactor
 from doctor.engine.diagnose import diagnose
-from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
+from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, Wishes, collect
@@ -43,10 +43,12 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     others: list[Launch] = []
     if options.from_file is not None:
         looking = [
-            name for name in ("model", "launch", "server", "binary", "key", "only", "skip") if getattr(options, name)
+            name
+            for name in ("model", "launch", "server", "binary", "key", "only", "skip", "for_build")
+            if getattr(options, name)
         ]
         if looking:
-            raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0]}")
+            raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0].replace('_', '-')}")
         facts = load_facts(outside, options.from_file)
     else:
         facts = collect(outside, vault, wishes_of(options, outside), others)
@@ -65,6 +67,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         facts=plain,
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
+        corrections=corrections(facts, others) if options.fix else (),
     )
     status = answer(report, options, lang, clean, subjects)
     return Exit.INTERNAL if crashes else status
@@ -93,6 +96,16 @@ def of_others(
     return tuple(added)
 
 
+def corrections(facts: Facts, others: list[Launch]) -> tuple[Correction, ...]:
+    """What each launch command looks like on its build."""
+    from doctor.engine.correct import correction
+
+    build = known(facts.build)
+    number = known(build.number) if build is not None else None
+    found = [known(facts.launch), *others]
+    return tuple(correction(launch, number) for launch in found if launch is not None)
+
+
 def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
     """What the options ask for. Raises UsageError for what cannot be."""
     names = tuple(name for name in SUBJECTS if name != "log")
@@ -119,6 +132,7 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         key_variable=options.key,
         want_hash=options.hash,
         subjects=tuple(name for name in names if name in wanted),
+        build_number=options.for_build,
         progress=_progress if options.hash and sys.stderr.isatty() else None,
     )
 

@@ -12,9 +12,11 @@ from doctor.facts.record import Fact, Unknown, known, not_collected
 
 if TYPE_CHECKING:
     from doctor.facts.launch import Launch
+    from doctor.launch.help_text import HelpOption
     from doctor.outside import Completed, Outside
 
 VERSION_SECONDS = 15.0
+HELP_SECONDS = 4.0
 DEVICES_SECONDS = 30.0  # starting CUDA on a slow driver takes seconds
 DEVICES_SINCE = 4167  # --list-devices
 CACHE_LIMIT = 4 << 20
@@ -181,6 +183,15 @@ def _device_environment(outside: Outside, launch: Launch | None) -> dict[str, st
         if name.startswith(_DEVICE_VARIABLES):
             environ[name] = value
     return environ
+
+
+def own_options(outside: Outside, path: str) -> dict[str, HelpOption] | None:
+    """The options a llama-server lists in its --help; None when it does not run or prints something else."""
+    from doctor.launch.help_text import read_help
+
+    environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
+    answer = _run(outside, [path, "--help"], HELP_SECONDS, environ)
+    return None if isinstance(answer, Unknown) else read_help(f"{answer.stdout}\n{answer.stderr}")
 
 
 def _parent(path: str) -> str:

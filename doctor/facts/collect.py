@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.facts.launch import Launch
+    from doctor.launch.help_text import HelpOption
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -84,7 +85,11 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
         wishes,
         {
             "machine": lambda: machine.collect(outside, model),
-            "build": lambda: build.collect(outside, option=wishes.binary, launch=started),
+            "build": lambda: (
+                build.from_number(outside, wishes.build_number, source="option")
+                if wishes.build_number is not None
+                else build.collect(outside, option=wishes.binary, launch=started)
+            ),
             "gguf": lambda: (
                 gguf.collect(outside, model, want_hash=wishes.want_hash, progress=wishes.progress)
                 if model
@@ -96,10 +101,11 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     facts: dict[str, Any] = {**early, **late, "log": None}
     facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
     first = seen[0] if seen else None
-    facts["launch"] = _linted(outside, vault, wishes, facts, first)
+    listed = _listed(outside, wishes, facts) if isinstance(first, launch.Seen) else None
+    facts["launch"] = _linted(outside, vault, wishes, facts, first, listed)
     if others is not None and isinstance(first, launch.Seen):
         number = _number(wishes, facts)
-        judged = (launch.judge(outside, vault, other, number) for other in first.others[:OTHERS_LIMIT])
+        judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
         others += [found for found in judged if isinstance(found, launch.Launch)]
     return Facts(**facts)
 
@@ -184,14 +190,30 @@ def _asked_for(server: Any, url: str, source: str, only_planned: bool) -> Any:
     return server
 
 
-def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any], seen: Any) -> Any:
+def _linted(
+    outside: Outside,
+    vault: Vault,
+    wishes: Wishes,
+    facts: dict[str, Any],
+    seen: Any,
+    listed: dict[str, HelpOption] | None,
+) -> Any:
     """The launch command again, its options held against the build that was found meanwhile."""
     from doctor.facts.launch import Seen, judge
 
     number = _number(wishes, facts)
-    if number is None or not isinstance(seen, Seen):
+    if not isinstance(seen, Seen) or (number is None and listed is None):
         return facts["launch"]
-    return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number)})["launch"]
+    return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number, listed)})["launch"]
+
+
+def _listed(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, HelpOption] | None:
+    """The options of the program itself, where one was asked and no other build was asked about."""
+    from doctor.facts.build import own_options
+
+    build = known(facts["build"])
+    path = known(build.path) if build is not None and known(build.version_text) is not None else None
+    return own_options(outside, path) if path is not None and wishes.build_number is None else None
 
 
 def _number(wishes: Wishes, facts: dict[str, Any]) -> int | None:

@@ -74,7 +74,7 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
     if origin.file is not None:
         options = tuple(replace(option, source=option.source or origin.file) for option in options)
         problems = tuple(replace(problem, source=problem.source or origin.file) for problem in problems)
-    fields = _Fields(options, reading, environment, command, origin)
+    fields = _Fields(options, reading, environment, command, origin, _fixed_text(command, reading, vault))
     facts = fields.facts(problems, _command_text(command, reading, vault))
     return Launch(**{name: facts[name] for name in field_types(Launch)})
 
@@ -95,6 +95,25 @@ def _command_text(command: Command, reading: Reading, vault: Vault) -> str:
     if not command.foreign:
         texts = [*texts[: command.first], *reading.texts]
     return " ".join(_shown(word, text) for word, text in zip(command.words, texts, strict=False))
+
+
+def _fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
+    """The command line as this build wants it, None when nothing is to be written otherwise."""
+    if not reading.edits or command.foreign or command.program == OLLAMA:
+        return None
+    texts = [_shown(word, text) for word, text in zip(command.words, _hidden(command.words, vault), strict=True)]
+    front, rest = texts[: command.first], []
+    at = 0
+    arguments = command.arguments
+    for edit in sorted(reading.edits):
+        if edit.first < at:
+            continue
+        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first)]
+        if edit.words:
+            rest.append(edit.words)
+        at = edit.end
+    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts))]
+    return " ".join([*front, *rest])
 
 
 def _hidden(words: Sequence[Word], vault: Vault) -> list[str]:
@@ -126,7 +145,9 @@ class _Fields:
         environment: Fact[dict[str, str]],
         command: Command,
         origin: Origin,
+        fixed: str | None,
     ) -> None:
+        self._fixed = fixed
         self._options = tuple(options)
         # A variable never replaces what the command line said, so the first source to name an option has it.
         self._last = {option.name: option for option in reversed(options) if not option.spelling.startswith("-")}
@@ -161,6 +182,7 @@ class _Fields:
             "published_port": published[0] if published else None,
             "program": self._command.program,
             "command": command_text,
+            "fixed_command": self._fixed,
             "options": self._options if foreign is None else foreign,
             "environment": self._environment,
             "problems": problems if foreign is None else foreign,

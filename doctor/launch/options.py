@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.launch import LaunchOption, OptionProblem
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
-from doctor.launch.values import check_value, words
+from doctor.launch.values import check_value, quoted, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,19 @@ _JOINED = {
     "equals": "llama-server takes no --option=value: put a space between them",
     "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
 }
+_LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
+"""Kinds of problem that end when the words are left out."""
 _OFF = ("off", "false", "0", "no", "disabled")
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
+
+
+class Edit(NamedTuple):
+    """Words `first` up to `end` of the arguments and what the build wants instead, "" to leave them out."""
+
+    first: int
+    end: int
+    words: str
 
 
 class Reading(NamedTuple):
@@ -40,6 +50,7 @@ class Reading(NamedTuple):
     texts: tuple[str, ...]
     filled_in: frozenset[str]
     maybe: frozenset[str] = frozenset()
+    edits: tuple[Edit, ...] = ()
 
 
 def is_secret(name: str) -> bool:
@@ -65,6 +76,7 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
         tuple(reader.texts[: reader.taken]),
         frozenset(reader.filled_in),
         frozenset(reader.maybe),
+        tuple(reader.edits),
     )
 
 
@@ -81,10 +93,13 @@ class _Reader:
         self.problems: list[OptionProblem] = []
         self.filled_in: set[str] = set()
         self.maybe: set[str] = set()
+        self.edits: list[Edit] = []
+        self._first = 0  # where the option being read starts
 
     def read(self) -> None:
         while self._at < len(self._words) and len(self.options) < _OPTIONS_LIMIT:
             word = self._words[self._at]
+            self._first = self._at
             self._at += 1
             name = self._normal(word.text)
             segment = self._table.at(name, self._build)
@@ -240,9 +255,25 @@ class _Reader:
         self.options.append(LaunchOption(name, spelling or word.text, value, word.line, negated, word.file))
 
     def _problem(self, spelling: str, kind: str, message: str, right: str | None, word: Word, *, fatal: bool) -> None:
+        edit = self._edit(kind, right)
+        if edit is not None and not (self.edits and self.edits[-1].first == edit.first):
+            self.edits.append(edit)
         if word.maybe:
             message = f"{message} (in a part that only runs under a condition)"
         self.problems.append(OptionProblem(spelling, kind, message, right, word.line, fatal, word.file))
+
+    def _edit(self, kind: str, right: str | None) -> Edit | None:
+        """What to write in place of the words just read; None when that is not known."""
+        first, end = self._first, self._at
+        if kind == "missing-value":
+            return None if right is None else Edit(first, first + 1, right)
+        if kind == "deprecated" and right is not None and " " not in right:
+            right = " ".join([right, *(quoted(text) for text in self.texts[first + 1 : end])])
+        if kind == "stray-word" and right is not None and right.startswith("-") and not right.startswith("-m "):
+            first -= 1  # the switch in front of it
+        if right is None:
+            return Edit(first, end, "") if kind in _LEFT_OUT else None
+        return Edit(first, end, right)
 
 
 def _is_option(text: str) -> bool:
