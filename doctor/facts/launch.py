@@ -36,12 +36,12 @@ class LaunchOption:
 class OptionProblem:
     """Something wrong with one option on this build.
 
-    `kind`: unknown (no option of it), slip (no option of any build, and nearly one), removed, renamed, too-new (a later
-    build knows it), missing-value, bad-value,
-    misread ("64K" is read as 64), equals (--option=value), joined ("-c 4096" as one word), stray-word (a word without
-    an option), repeated (only the last counts), deprecated, ignored (a variable nobody reads). `replacement` is the
-    right words for this build, when there are any. `fatal` is whether the server refuses to start because of it.
-    `source` is the file the line is in, "" where the command came from none.
+    `kind`: unknown (no option of it), slip (no option of any build, and nearly one), removed, renamed, too-new (a
+    later build knows it), missing-value, bad-value, misread ("64K" is read as 64), equals (--option=value), joined
+    ("-c 4096" as one word), stray-word (a word without an option), repeated (only the last counts), deprecated,
+    ignored (a variable nobody reads), overruled (a variable the command line contradicts). `replacement` is the right
+    words for this build, when there are any. `fatal` is whether the server refuses to start because of it. `source`
+    is the file the line is in, "" where the command came from none.
     """
 
     spelling: str

@@ -63,11 +63,11 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
         environment = kept({**image, **command.variables, **(environment or {})}, vault)
     options, problems = reading.options, () if command.program == OLLAMA else reading.problems
     if isinstance(environment, dict) and not command.foreign:
-        given = {option.name for option in options}
+        given = {option.name: option for option in options}
         variables = read_variables(environment, table, number, given, _places(command))
         options, problems = (*options, *variables.options), (*problems, *variables.problems)
     if origin.config and not command.foreign:
-        given = {option.name for option in options}
+        given = {option.name: option for option in options}
         configured = read_arguments(origin.config, table, number, vault)
         options = (*options, *(option for option in configured.options if option.name not in given))
         problems = (*problems, *configured.problems)
@@ -94,7 +94,20 @@ def _command_text(command: Command, reading: Reading, vault: Vault) -> str:
     texts = _hidden(command.words, vault)
     if not command.foreign:
         texts = [*texts[: command.first], *reading.texts]
-    return " ".join(_shown(word, text) for word, text in zip(command.words, texts, strict=False))
+    kept = _kept(command.words)
+    shown = zip(command.words, texts, strict=False)
+    return " ".join(_shown(word, text) for at, (word, text) in enumerate(shown) if at in kept)
+
+
+def _kept(words: Sequence[Word]) -> set[int]:
+    """The places of words that can stand on one command line: of the arms of an `if` the last one."""
+    arms: dict[int, int] = {}
+    for word in words:
+        if isinstance(word.maybe, tuple):
+            arms[word.maybe[0]] = max(arms.get(word.maybe[0], 0), word.maybe[1])
+    return {
+        at for at, word in enumerate(words) if not isinstance(word.maybe, tuple) or arms[word.maybe[0]] == word.maybe[1]
+    }
 
 
 def _fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
@@ -105,14 +118,15 @@ def _fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
     front, rest = texts[: command.first], []
     at = 0
     arguments = command.arguments
+    kept = _kept(arguments)
     for edit in sorted(reading.edits):
         if edit.first < at:
             continue
-        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first)]
-        if edit.words:
+        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first) if n in kept]
+        if edit.words and edit.first in kept:
             rest.append(edit.words)
         at = edit.end
-    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts))]
+    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts)) if n in kept]
     return " ".join([*front, *rest])
 
 

@@ -17,7 +17,7 @@ class Segment(NamedTuple):
 
     text: str
     line: int
-    maybe: bool = False
+    maybe: bool | tuple[int, int] = False
     open: bool = False
 
 
@@ -77,11 +77,11 @@ class Values:
     def items(self, name: str, path: Path) -> tuple[Word, ...] | None:
         """The elements of an array, None when the variable is none."""
         found: list[Word] | None = None
-        for setting, sure in self._seen_from(name, path):
+        for setting, branch in self._seen_from(name, path):
             if setting.items is None:
                 continue
-            items = [word if sure else word._replace(maybe=True) for word in setting.items]
-            if setting.append or not sure:
+            items = [word if branch is None else word._replace(maybe=branch) for word in setting.items]
+            if setting.append or branch is not None:
                 found = [*(found or ()), *items]
             else:
                 found = items
@@ -90,10 +90,10 @@ class Values:
     def scalar(self, name: str, path: Path) -> tuple[Segment, ...] | None:
         """A text variable's value; None when the script does not set it."""
         found: tuple[Segment, ...] | None = None
-        for setting, sure in self._seen_from(name, path):
+        for setting, branch in self._seen_from(name, path):
             if setting.items is not None:
                 continue
-            if sure:
+            if branch is None:
                 found = (*(found or ()), *setting.segments) if setting.append else setting.segments
                 continue
             before = found or ()
@@ -107,11 +107,11 @@ class Values:
             else:
                 found = (Segment(f"${name}", new[0].line if new else 0, open=True),)
                 continue
-            found = (*before, *(segment._replace(maybe=True) for segment in added))
+            found = (*before, *(segment._replace(maybe=branch) for segment in added))
         return found
 
-    def _seen_from(self, name: str, path: Path) -> list[tuple[_Setting, bool]]:
-        """The settings that can have been made on the way to `path`, and whether they surely were."""
+    def _seen_from(self, name: str, path: Path) -> list[tuple[_Setting, tuple[int, int] | None]]:
+        """The settings that can have been made on the way to `path`, and the branch they depend on (None: surely)."""
         found = []
         for setting in self._settings.get(name, ()):
             common = 0
@@ -120,7 +120,7 @@ class Values:
             here, there = setting.path[common : common + 1], path[common : common + 1]
             if here and there and here[0][0] == there[0][0]:
                 continue  # another arm of the same if
-            found.append((setting, not setting.path[common:]))
+            found.append((setting, here[0] if here else None))
         return found
 
 
@@ -187,7 +187,7 @@ def _joined(segments: list[Segment], line: int) -> Word:
         text,
         segments[0].line if segments else line,
         any(segment.open for segment in segments),
-        maybe=any(segment.maybe for segment in segments),
+        maybe=next((segment.maybe for segment in segments if segment.maybe), False),
     )
 
 

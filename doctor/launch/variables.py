@@ -12,7 +12,7 @@ from doctor.launch.table import BOOLEAN_VARIABLES_SINCE
 from doctor.launch.values import check_value, is_filled_in, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from doctor.launch.table import OptionTable, Variable
     from doctor.secrets import Vault
@@ -48,10 +48,10 @@ def read_variables(
     environment: Mapping[str, str],
     table: OptionTable,
     build: int,
-    given: Collection[str],
+    given: Mapping[str, LaunchOption],
     places: Mapping[str, tuple[str, int]] | None = None,
 ) -> VariableReading:
-    """The options set by variables. `given` are the canonical names on the command line, which win.
+    """The options set by variables. `given` are those of the command line by canonical name, which win.
 
     `places` says where a variable is set, (file, line).
     """
@@ -67,9 +67,20 @@ def read_variables(
             option = _option(table, variable, name, value, build)
             if option is not None and option.name not in given:
                 options.append(replace(option, line=line, source=file))
+            elif option is not None and problem is None:
+                problem = _overruled(option, given[option.name])
         if problem is not None:
             problems.append(replace(problem, line=line, source=file))
     return VariableReading(tuple(options), tuple(problems))
+
+
+def _overruled(option: LaunchOption, given: LaunchOption) -> OptionProblem | None:
+    """The variable says something else than the option that wins over it."""
+    if option.value == given.value or (given.value is None and option.negated == given.negated):
+        return None
+    name, value = option.spelling, "" if is_secret(option.spelling) else f"={option.value}"
+    wins = words(given.spelling, None if is_secret(given.name) or given.value is None else str(given.value))
+    return OptionProblem(f"{name}{value}"[:120], "overruled", f"{wins[:120]} on the command line wins", None, 0, False)
 
 
 def _option(table: OptionTable, variable: Variable, name: str, value: str, build: int) -> LaunchOption | None:

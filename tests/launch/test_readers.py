@@ -31,7 +31,7 @@ def read(name, text=None, files=None):
 
 
 def marked(word):
-    return f"{word.text}{'?' * word.open}{'~' * word.maybe}"
+    return f"{word.text}{'?' * word.open}{'~' * bool(word.maybe)}"
 
 
 def arguments(definition):
