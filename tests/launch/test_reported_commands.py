@@ -46,7 +46,7 @@ def test_reported(build, verdict, command):
     problems = min((fatal(command, number) for number in builds), key=len)
     assert bool(problems) == (verdict != "ok"), problems
     if verdict == "fork":
-        assert {problem.kind for problem in problems} <= {"unknown", "bad-value", "too-new"}
+        assert {problem.kind for problem in problems} <= {"unknown", "slip", "bad-value", "too-new"}
 
 
 @pytest.mark.parametrize(("meaning", "options"), WRONG)
