@@ -79,7 +79,8 @@ def parser() -> argparse.ArgumentParser:
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
         "  doctor check --from before.json --lang zh\n"
-        "  doctor check --launch start.sh --fix\n  doctor check --launch start.sh --fix --for-build b10434\n",
+        "  doctor check --launch start.sh --fix\n  doctor check --launch start.sh --fix --for-build b10434\n"
+        "  doctor check --build-dir ~/llama.cpp/build\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     check.add_argument("--model", metavar="FILE", help="a GGUF file (default: what the launch command or server says)")
@@ -105,6 +106,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=_build_number,
         help="ask about another build than the one here: b10434 or 10434",
+    )
+    check.add_argument(
+        "--build-dir",
+        metavar="DIR",
+        help="a build folder: reads CMakeCache.txt and the logs in it, and prints the cmake line for this machine",
     )
     check.add_argument("--key", metavar="ENV", help="name of the environment variable that holds the server's API key")
     check.add_argument(

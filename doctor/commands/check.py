@@ -12,7 +12,7 @@ from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChec
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, Wishes, collect
-from doctor.facts.facts import SUBJECTS, Facts
+from doctor.facts.facts import SUBJECTS, Facts, nothing_known
 from doctor.facts.launch import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
@@ -44,7 +44,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     if options.from_file is not None:
         looking = [
             name
-            for name in ("model", "launch", "server", "binary", "key", "only", "skip", "for_build")
+            for name in ("model", "launch", "server", "binary", "key", "only", "skip", "for_build", "build_dir")
             if getattr(options, name)
         ]
         if looking:
@@ -58,6 +58,8 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
     further = of_others(knowledge, facts, others, diagnosis.findings, lang, clean.text)
+    if options.build_dir is not None:
+        further = (*of_logs(outside, options.build_dir, knowledge, facts, lang, clean.text), *further)
     findings = (*diagnosis.findings, *further, *crashes)
     subjects = subjects_of(facts, findings, lang)
     report = Report(
@@ -67,7 +69,10 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         facts=plain,
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
-        corrections=corrections(facts, others) if options.fix else (),
+        corrections=(
+            *(corrections(facts, others) if options.fix else ()),
+            *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
+        ),
     )
     status = answer(report, options, lang, clean, subjects)
     return Exit.INTERNAL if crashes else status
@@ -94,6 +99,37 @@ def of_others(
                 said.add((finding.rule, finding.evidence))
                 added.append(finding)
     return tuple(added)
+
+
+def of_logs(
+    outside: Outside, folder: str, knowledge: Knowledge, facts: Facts, lang: str, clean: Callable[[str], str]
+) -> tuple[Finding, ...]:
+    """What the logs of a build folder say."""
+    from doctor.engine.match import Matcher
+    from doctor.facts.build_folder import logs
+    from doctor.logs.paste import Paste
+
+    rules = [rule for rule in knowledge.rules if rule.id.startswith("build/")]
+    found: list[Finding] = []
+    for path, text in logs(outside, outside.real_path(folder)):
+        hits = Matcher(rules).sift(Paste([text.encode()]))
+        for finding in diagnose(
+            rules, nothing_known("a build log"), hits, lang=lang, source=path, clean=clean
+        ).findings:
+            if finding.evidence and finding.rule not in [told.rule for told in found]:
+                found.append(finding)
+    return tuple(found)
+
+
+def cmake_line(outside: Outside, facts: Facts, lang: str) -> Correction:
+    """The cmake line for the cards and the toolkit of this machine."""
+    from doctor.engine.load import read_table, rules_folder
+    from doctor.facts.cmake_line import plan
+
+    made = plan(read_table(outside, rules_folder(outside), "cuda"), known(facts.gpu), known(facts.cuda))
+    return Correction(
+        say("cmake_line", lang), None, tuple(("", "", None, words) for words in made.remarks), made.command
+    )
 
 
 def corrections(facts: Facts, others: list[Launch]) -> tuple[Correction, ...]:
@@ -133,6 +169,7 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         want_hash=options.hash,
         subjects=tuple(name for name in names if name in wanted),
         build_number=options.for_build,
+        build_dir=options.build_dir,
         progress=_progress if options.hash and sys.stderr.isatty() else None,
     )
 
@@ -149,6 +186,12 @@ def _check_places(options: argparse.Namespace, outside: Outside) -> None:
             raise UsageError(f"--launch: {found.reason}")
     if options.model is not None:
         _must_exist(outside, "--model", options.model)
+    if options.build_dir is not None:
+        from doctor.facts.build_folder import has_cache
+
+        _must_exist(outside, "--build-dir", options.build_dir)
+        if not has_cache(outside, outside.real_path(options.build_dir)):
+            raise UsageError(f"--build-dir: {options.build_dir}: no CMakeCache.txt here: configure with cmake -B first")
     if options.binary is not None and outside.which(options.binary) is None:
         _must_exist(outside, "--binary", options.binary)
 

@@ -51,6 +51,7 @@ class Wishes(NamedTuple):
     subjects: tuple[str, ...] = LOOKED_AT
     progress: Callable[[int, int], None] | None = None
     build_number: int | None = None
+    build_dir: str | None = None
 
 
 def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch] | None = None) -> Facts:
@@ -58,7 +59,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
 
     `others` is given the further servers of a launch file, judged like the first.
     """
-    from doctor.facts import build, cuda, gguf, gpu, launch, machine, server
+    from doctor.facts import build, build_folder, cuda, gguf, gpu, launch, machine, server
     from doctor.facts.clients import collect_all
 
     seen: list[Any] = []  # the command as found, to be judged again once the build is known
@@ -88,6 +89,8 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
             "build": lambda: (
                 build.from_number(outside, wishes.build_number, source="option")
                 if wishes.build_number is not None
+                else build_folder.collect(outside, wishes.build_dir)
+                if wishes.build_dir is not None
                 else build.collect(outside, option=wishes.binary, launch=started)
             ),
             "gguf": lambda: (

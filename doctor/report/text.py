@@ -124,6 +124,12 @@ def _finding(
 
 
 def _correction(correction: Correction, lang: str) -> Iterator[Row]:
+    if all(not words for _, words, _, _ in correction.changes) and correction.changes:
+        yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
+        yield from (Row((("quiet", why),), 2) for _, _, _, why in correction.changes)
+        if correction.command is not None:
+            yield Row((("command", correction.command),), 4, copy=True)
+        return
     build = f"b{correction.build}" if correction.build else say("newest_build", lang)
     name = f" {correction.name}" if correction.name else ""
     yield Row((("head", say("fixed_for", lang).format(build=build) + name),))
