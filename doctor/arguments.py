@@ -119,6 +119,11 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     log.add_argument("file", metavar="FILE", help="the text to read; - is standard input")
+    log.add_argument(
+        "--model",
+        metavar="GGUF",
+        help="the model of the log: what its command needs is held against what the log printed",
+    )
 
     _plan(verbs, common)
 
@@ -145,7 +150,7 @@ exit status: 0 it fits (or a set-up that fits was found), 1 it does not, 2 wrong
 """
 
 
-def _plan(verbs: argparse._SubParsersAction[_Parser], common: argparse.ArgumentParser) -> None:
+def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     plan = verbs.add_parser(
         "plan",
         parents=[common],

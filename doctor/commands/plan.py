@@ -15,10 +15,10 @@ from doctor.secrets import Vault
 if TYPE_CHECKING:
     import argparse
 
-    from doctor.commands.plan_rooms import Rooms
     from doctor.facts.facts import Facts
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
+    from doctor.facts.rooms import Rooms
     from doctor.launch.table import OptionTable
     from doctor.memory.model import Model
     from doctor.memory.options import Options
@@ -87,8 +87,9 @@ def fits(found: Planned) -> bool:
 
 def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Planned:
     """All the numbers. Raises UsageError."""
-    from doctor.commands.plan_rooms import found_rooms, ram_of, rooms_of
+    from doctor.commands.plan_rooms import ram_of, rooms_of
     from doctor.engine.load import read_table, rules_folder
+    from doctor.facts.rooms import found_rooms
     from doctor.launch.table import load_table
     from doctor.launch.write import abilities
     from doctor.memory.cards import CardTable

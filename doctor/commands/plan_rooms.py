@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doctor.exits import UsageError
-from doctor.facts.record import known, value_or
+from doctor.facts.rooms import Rooms
 from doctor.memory.cards import MIB, Card, CardTable, choose
 from doctor.memory.result import Device
 from doctor.memory.rooms import Room
@@ -15,29 +15,9 @@ from doctor.memory.rooms import Room
 if TYPE_CHECKING:
     import argparse
 
-    from doctor.facts.gpu import Gpu
-
 GIB = 1 << 30
 MOST_CARDS = 16
 PREFIX = {"cuda": "CUDA", "vulkan": "Vulkan", "rocm": "ROCm", "metal": "MTL", "sycl": "SYCL"}
-DRIFT = (64 * MIB, 128 * MIB, 768 * MIB)
-"""What may go from the free memory found before the server has started: least, planned, with a desktop at work."""
-
-
-class Rooms(NamedTuple):
-    """The cards. `source`: gpu, vram, found, device (their memory is not known), none.
-
-    `holders` are (card, program, pid, bytes) of what already lies on cards found.
-    """
-
-    rooms: tuple[Room, ...]
-    source: str
-    holders: tuple[tuple[str, str, int, int], ...] = ()
-
-    @property
-    def measured(self) -> bool:
-        """Whether it is known how much memory the cards have."""
-        return self.source in ("gpu", "vram", "found")
 
 
 def rooms_of(options: argparse.Namespace, table: CardTable) -> Rooms | None:
@@ -56,35 +36,6 @@ def rooms_of(options: argparse.Namespace, table: CardTable) -> Rooms | None:
     if options.device is not None:
         return Rooms(tuple(_endless(backend, at) for at in range(count)), "device")
     return None
-
-
-def found_rooms(gpu: Gpu | None, table: CardTable) -> Rooms:
-    """The cards of this machine as NVML reports them, with what is free now."""
-    rooms: list[Room] = []
-    holders = []
-    for device in (known(gpu.devices) if gpu is not None else None) or ():
-        free, total = known(device.memory_free_bytes), known(device.memory_total_bytes)
-        if free is None or total is None:
-            continue
-        name = value_or(device.name, "") or ""
-        card = table.of_memory(name)
-        least, planned, most = DRIFT
-        label = f"CUDA{len(rooms)}"
-        rooms.append(
-            Room(
-                Device(label, "cuda", total, free),
-                max(0, free - planned),
-                max(0, free - most),
-                max(0, free - least),
-                name,
-                card.bandwidth if card else None,
-            )
-        )
-        for process in known(device.processes) or ():
-            held = known(process.memory_bytes)
-            if held:
-                holders.append((label, value_or(process.name, "") or "a program", process.pid, held))
-    return Rooms(tuple(rooms), "found" if rooms else "none", tuple(holders))
 
 
 def _device(text: str | None) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.budget import MemoryBudget
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
@@ -28,10 +29,13 @@ class Facts:
     launch: Fact[Launch]
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
+    budget: Fact[MemoryBudget]
     log: Fact[Log]
 
 
 SUBJECTS = tuple(field.name for field in fields(Facts))
+DERIVED = frozenset({"budget", "log"})
+"""Subjects that are not looked at but follow from others, or from a text."""
 
 
 def nothing_known(reason: str) -> Facts:

@@ -37,7 +37,8 @@ def largest(
     if not below.fits:
         return None
     high = low + (high - low) // step * step
-    at, above_at, above = low, high, None
+    at, above_at = low, high
+    above: Outcome | None = None
     if rate is not None and (cost := rate(below)) > 0:
         guess = low + int(_room(below) / cost) // step * step
         if guess < high:
@@ -46,6 +47,7 @@ def largest(
         above = weigh(high)
         if above.fits:
             return Found(high, above, None)
+    assert above is not None
     for look in range(MOST_LOOKS):
         if above_at - at <= step:
             break
@@ -57,7 +59,8 @@ def largest(
             if middle <= at:
                 middle = at + step
             middle = min(middle, above_at - step)
-        at, below, above_at, above = _look(weigh, middle, at, below, above_at, above)
+        at, below, above_at, nearer = _look(weigh, middle, at, below, above_at, above)
+        above = nearer or above
     return Found(at, below, above)
 
 
