@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.memory.cells import pad
+from doctor.memory.graph.build import build
+from doctor.memory.graph.scheduler import schedule
+from doctor.memory.graph.step import Step
 from doctor.memory.kv import caches
 from doctor.memory.result import Refusal, Row
 
@@ -24,10 +28,13 @@ class Compute(NamedTuple):
 
 def compute_rows(model: Model, settings: Settings, place: Placement) -> Compute | Refusal:
     """The compute buffer of each card and of the host."""
-    wide = 2 if settings.flash else 4
-    masks = sum({cache.window: cache.cells * settings.ubatch * wide for cache in caches(model, settings)}.values())
-    host = 4 * 4 * model.embedding * settings.ubatch + masks
-    ff = max(model.per_block("feed_forward_length"), default=0)
-    card = masks + 4 * settings.ubatch * (3 * ff + 4 * model.embedding)
-    rows = [Row(device.name, "compute", card, 64 * MIB, "estimated") for device in place.devices]
-    return Compute((*rows, Row(place.pinned, "compute", host, MIB, "inputs and masks")), False)
+    kept = {cache.block: cache for cache in caches(model, settings)}
+    tokens = pad(settings.ubatch, settings.slots)
+    step = Step(model, settings, place, kept, tokens, min(settings.outputs, tokens))
+    build(step, list(range(model.main_count)))
+    sizes = schedule(step.graph, len(place.devices), op_offload=settings.options.op_offload, tokens=step.tokens)
+    rows = [
+        Row(device.name, "compute", size, MIB, "graph of a step")
+        for device, size in zip(place.devices, sizes.cards, strict=True)
+    ]
+    return Compute((*rows, Row(place.pinned, "compute", sizes.host, MIB, "inputs and masks")), True)

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 
 class BlockCache(NamedTuple):
-    """The cache of one block: elements of K and V per token, cells per stream."""
+    """The cache of one block: elements of K and V per token and of one head, cells per stream. v is 0 with MLA."""
 
     block: int
     cells: int
     k: int
     v: int
     window: bool
+    head_k: int
+    head_v: int
 
 
 def caches(model: Model, settings: Settings) -> tuple[BlockCache, ...]:
@@ -37,9 +39,11 @@ def caches(model: Model, settings: Settings) -> tuple[BlockCache, ...]:
         if not layer.attention:
             continue
         k, v = model.kv_size(index)
+        heads = layers.heads_kv[index]
+        head_k, head_v = k // heads, v // heads
         if not settings.flash and v:
             v = wide_v  # the transposed V of every block is as wide as that of the widest
-        found.append(BlockCache(index, small if layer.window else settings.ctx_seq, k, v, layer.window))
+        found.append(BlockCache(index, small if layer.window else settings.ctx_seq, k, v, layer.window, head_k, head_v))
     return tuple(found)
 
 
