@@ -56,6 +56,9 @@ class Planned(NamedTuple):
 
 def plan(options: argparse.Namespace, outside: Outside) -> Exit:
     """Look, reckon, answer."""
+    import gc
+
+    gc.disable()  # hundreds of thousands of small objects, soon gone: looking for rings among them costs a fifth
     lang = language(options.lang, dict(outside.environ))
     vault = Vault()
     clean = redactor(outside, vault)
@@ -202,8 +205,6 @@ def command_for(
 
 def _look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts | None:
     """Facts of this machine that the options do not give; None when they give all."""
-    from doctor.facts.collect import Wishes, collect
-
     here = options.gpu is None and options.vram is None and options.device is None
     wanted = [
         name
@@ -217,6 +218,8 @@ def _look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts 
     ]
     if not wanted:
         return None
+    from doctor.facts.collect import Wishes, collect
+
     if options.launch is not None:
         from doctor.launch.command import parse_command
 

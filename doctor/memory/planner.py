@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.memory.defaults import CHECKPOINTS, at
 from doctor.memory.rooms import Scales, host_bytes
-from doctor.memory.search import CTX_STEP, Found, largest
+from doctor.memory.search import CTX_STEP, Found, Rates, largest
 from doctor.memory.setup import Setup, has_mtp, kv_types, options_of
+from doctor.memory.types import CACHE_TYPES
 
 if TYPE_CHECKING:
     from doctor.memory.options import Options
@@ -84,8 +85,8 @@ class Plan:
     """All that was found out. `profiles` hold the goals that can be had, in the order asked for.
 
     `smallest` is what everything on the cards needs at least, with `shortest` tokens and the smallest cache type, and
-    `over` how much of that the cards lack (negative where it fits). `token` are the bytes of one more token with the
-    first type worth having (q8_0), about. `looks` is how many set-ups were weighed.
+    `over` how much of that the cards lack (negative where it fits). `token` are the bytes of one more token with that
+    type, about. `looks` is how many set-ups were weighed.
     """
 
     contexts: tuple[ContextRow, ...]
@@ -116,10 +117,10 @@ def plan_with(planner: Planner, goals: tuple[str, ...]) -> Plan:
         twin = next((other.goal for other in profiles if other.options == found.options), "")
         profiles.append(Profile(**{**vars(found), "same_as": twin}))
     shortest = min(SHORTEST, planner.trained)
-    least = planner.weigh(Setup(shortest, planner.kinds[-1]))
+    least = planner.least
     cards = (room.device.name for room in planner.wish.rooms)
     smallest = sum(map(least.budget.total, cards)) if least.budget is not None else 0
-    token = planner.rate(planner.weigh(Setup(shortest, planner.kinds[min(1, len(planner.kinds) - 1)])))
+    token = planner.rates(least).guess
     return Plan(
         contexts, tuple(profiles), tuple(missing), shortest, smallest, -least.spare, token, planner.scales.count
     )
@@ -142,17 +143,23 @@ class Planner:
         """The largest context per cache type with everything on the cards, without drafting."""
         rows = []
         for kind in self.kinds:
-            found = self.longest(Setup(0, kind))
-            if found is None:
+            found = self.longest(Setup(0, kind)) if self.whole else None
+            if found is None or found.outcome.budget is None:
                 rows.append(ContextRow(kind, None, False, 0))
-            else:
-                need = (
-                    sum(found.outcome.budget.total(room.device.name) for room in self.wish.rooms)
-                    if found.outcome.budget
-                    else 0
-                )
-                rows.append(ContextRow(kind, found.number, found.next is None, need))
+                continue
+            need = sum(found.outcome.budget.total(room.device.name) for room in self.wish.rooms)
+            rows.append(ContextRow(kind, found.number, found.top, need))
         return tuple(rows)
+
+    @property
+    def least(self) -> Outcome:
+        """Everything on the cards with the shortest context and the smallest cache type."""
+        return self.weigh(Setup(min(SHORTEST, self.trained), self.kinds[-1]))
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything fits on the cards at all."""
+        return self.least.fits
 
     def longest(self, setup: Setup) -> Found | None:
         """The largest context of a set-up, up to what the model was trained for; None when the shortest does not fit."""
@@ -160,21 +167,32 @@ class Planner:
         if setup not in self._longest:
             low = min(SHORTEST, self.trained)
             self._longest[setup] = largest(
-                low, self.trained, CTX_STEP, lambda ctx: self.weigh(setup._replace(ctx=ctx)), self.rate
+                low, self.trained, CTX_STEP, lambda ctx: self.weigh(setup._replace(ctx=ctx)), self.rates
             )
         return self._longest[setup]
 
-    def rate(self, outcome: Outcome) -> float:
-        """Bytes that one more token of context costs on the fullest card, about."""
-        found = outcome.budget
+    def rates(self, outcome: Outcome) -> Rates:
+        """Bytes that one more token of context costs: at least the cache of the blocks that attend to everything."""
+        found, wish = outcome.budget, self.wish
         if found is None:
-            return 0.0
-        rooms = self.wish.rooms
-        caches = [
-            sum(row.bytes for row in found.rows if row.kind in ("kv", "draft-kv") and row.device == room.device.name)
-            for room in rooms
-        ] or [sum(row.bytes for row in found.rows if row.kind in ("kv", "draft-kv"))]
-        return max(caches) / max(1, found.n_ctx_seq) + 2 * found.n_ubatch
+            return Rates(0.0)
+        layers = wish.model.layers
+        names = [room.device.name for room in wish.rooms] or ["CPU", "CUDA_Host"]
+        held = {name: sum(row.bytes for row in found.rows if row.kind == "kv" and row.device == name) for name in names}
+        drafted = sum(row.bytes for row in found.rows if row.kind == "draft-kv")
+        most = max(held.values()) + drafted
+        # Windows keep their size: what full attention takes of the cache grows, the rest does not.
+        full = layers.attention - layers.windowed
+        type_k = (outcome.options.type_k or "f16").lower()
+        kind = CACHE_TYPES.get(type_k, CACHE_TYPES["f16"])
+        token = layers.kv_elements() * kind.bytes / kind.block * (1 if found.unified else found.slots)
+        share = max(held.values()) / max(1, sum(held.values()))
+        grows = token * share if layers.windowed else most / max(1, found.n_ctx_seq)
+        copies = 0.0
+        if type_k != "f16" and full:
+            copies = 2 * layers.kv_elements() / full * (1 if found.unified else found.slots)
+        sure = grows if not layers.windowed and len(wish.rooms) < 2 and wish.ram is None else 0.0
+        return Rates(grows + copies + 2 * found.n_ubatch, sure)
 
     # --- profiles ------------------------------------------------------------------------------------------------
 
@@ -182,18 +200,18 @@ class Planner:
         """The set-up for a goal, or why there is none."""
         kinds = tuple(kind for kind in goal.kv if kind in self.kinds) or self.kinds[:1]
         wanted = self.wish.ctx
-        ways = [(True, kind) for kind in kinds] if goal.mtp and has_mtp(self.wish) else []
+        ways = [(True, kind) for kind in kinds] if goal.mtp and has_mtp(self.wish) and self.whole else []
         ways += [(False, kind) for kind in kinds]
         if wanted is not None and (goal.name != "context" or wanted >= self.trained):
             return self._asked(goal, wanted, ways)
         enough = min(goal.enough if wanted is None else wanted, self.trained)
-        for mtp, kind in ways:
+        for mtp, kind in ways if self.whole else ():
             found = self.longest(Setup(0, kind, mtp))
             if found is None or found.number < enough:
                 continue
             if kind != kinds[0]:
                 return self._made(goal, Setup(enough, kind, mtp), "enough")
-            if found.next is None:
+            if found.top:
                 return self._made(goal, self._better(Setup(found.number, kind, mtp)), "trained")
             return self._made(goal, Setup(found.number, kind, mtp), "memory")
         return self._spread(goal, enough, kinds[0] if wanted is None else kinds[-1])
@@ -221,11 +239,20 @@ class Planner:
         if self.weigh(Setup(ctx, kind)).fits:
             return self._made(goal, Setup(ctx, kind), "enough")
         blocks = self.wish.model.block_count
-        if self.wish.abilities.experts_on_host and experts(self.wish):
-            found = largest(0, blocks - 1, 1, lambda count: self.weigh(Setup(ctx, kind, experts=count)))
+        whole = self.weigh(Setup(ctx, kind))
+        moe = expert_bytes(self.wish)
+        if self.wish.abilities.experts_on_host and moe:
+            found = largest(
+                0,
+                blocks - 1,
+                1,
+                lambda count: self.weigh(Setup(ctx, kind, experts=count)),
+                lambda _: Rates(moe / blocks / max(1, len(self.wish.rooms))),
+                whole,
+            )
             if found is not None:
                 return self._made(goal, Setup(ctx, kind, experts=found.number), "memory")
-        found = largest(0, blocks, 1, lambda count: self.weigh(Setup(ctx, kind, layers=count)))
+        found = largest(0, blocks, 1, lambda count: self.weigh(Setup(ctx, kind, layers=count)), self.layer_rate, whole)
         if found is not None:
             return self._made(goal, Setup(ctx, kind, layers=found.number), "memory")
         outcome = self.weigh(Setup(ctx, kind, layers=0))
@@ -233,6 +260,18 @@ class Planner:
         if outcome.budget is not None and self.wish.ctx is None and ctx > shorter:
             return self._spread(goal, shorter, kind)
         return outcome.refusal or "memory"
+
+    def layer_rate(self, outcome: Outcome) -> Rates:
+        """Bytes of one more layer on the fullest card, about: all that lies there, by the layers there."""
+        found = outcome.budget
+        if found is None:
+            return Rates(0.0)
+        kinds = ("weights", "kv", "recurrent")
+        held = [
+            sum(row.bytes for row in found.rows if row.device == room.device.name and row.kind in kinds)
+            for room in self.wish.rooms
+        ]
+        return Rates(max(held, default=0) / max(1, found.gpu_layers))
 
     def _made(self, goal: Goal, setup: Setup, stop: str) -> Profile:
         outcome = self._with_caches_that_fit(self.weigh(setup))
@@ -265,10 +304,9 @@ class Planner:
         return given
 
 
-def experts(wish: Wish) -> bool:
-    """Whether the model has experts that can stay on the host while the rest is on a card."""
-    return any(
-        name.startswith(("ffn_up_exps", "ffn_down_exps", "ffn_gate_up_exps"))
-        for block in wish.model.blocks
-        for name in block
+def expert_bytes(wish: Wish) -> int:
+    """Bytes of the experts, which can stay on the host while the rest is on a card; 0 for a model without."""
+    names = ("ffn_up_exps", "ffn_down_exps", "ffn_gate_exps", "ffn_gate_up_exps")
+    return sum(
+        tensor.bytes or 0 for block in wish.model.blocks for name, tensor in block.items() if name.startswith(names)
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.memory.planner import SHORTEST, Planner, experts
-from doctor.memory.search import CTX_STEP, Found, largest
+from doctor.memory.planner import SHORTEST, Planner, expert_bytes
+from doctor.memory.search import CTX_STEP, Found, Rates, largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,25 +106,38 @@ def _dear(planner: Planner, now: Outcome) -> Iterator[Step]:
     slots = found.slots if not found.unified else 1
     for base in bases:
         longest = _longest(planner, base, found.n_ctx_seq, slots)
-        if longest is not None and longest.next is not None:
+        if longest is not None and not longest.top:
             yield step("context", "context", f"{longest.number}{_with(base, options)}", longest.outcome)
     base = bases[min(1, len(bases) - 1)]
     blocks = wish.model.block_count
-    if wish.abilities.experts_on_host and experts(wish) and not options.cpu_moe:
-        kept = largest(0, blocks - 1, 1, lambda count: planner.scales.weigh(replace(base, cpu_moe=blocks - count)))
+    start = planner.scales.weigh(base)
+    moe = expert_bytes(wish)
+    if wish.abilities.experts_on_host and moe and not options.cpu_moe:
+        rate = Rates(moe / blocks / max(1, len(wish.rooms)))
+        kept = largest(
+            0,
+            blocks - 1,
+            1,
+            lambda count: planner.scales.weigh(replace(base, cpu_moe=blocks - count)),
+            lambda _: rate,
+            start,
+        )
         if kept is not None:
             yield step("experts", "speed", f"{blocks - kept.number}{_with(base, options)}", kept.outcome)
             return
-    top = blocks if options.ngl is None or isinstance(options.ngl, str) else min(max(0, options.ngl), blocks)
-    layers = largest(0, top, 1, lambda count: planner.scales.weigh(replace(base, ngl=count)))
+    top = start.budget.gpu_layers - 1 if start.budget is not None else blocks
+    layers = largest(
+        0, max(0, top), 1, lambda count: planner.scales.weigh(replace(base, ngl=count)), planner.layer_rate, start
+    )
     if layers is not None:
         yield step("layers", "speed", f"{layers.number}{_with(base, options)}", layers.outcome)
 
 
 def _longest(planner: Planner, base: Options, asked: int, slots: int) -> Found | None:
-    return largest(
-        min(SHORTEST, asked), asked, CTX_STEP, lambda ctx: planner.scales.weigh(replace(base, ctx=ctx * slots))
-    )
+    def weigh(ctx: int) -> Outcome:
+        return planner.scales.weigh(replace(base, ctx=ctx * slots))
+
+    return largest(min(SHORTEST, asked), asked, CTX_STEP, weigh, planner.rates)
 
 
 def _with(base: Options, options: Options) -> str:
