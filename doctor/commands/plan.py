@@ -150,8 +150,8 @@ def _reckon(
         goals = ("quality", "speed", "context")
     found = plan_with(planner, goals)
     start = asked
-    if asked is None and wish.rooms and all(row.tokens is None for row in found.contexts):
-        start = planner.weigh(Setup(wish.ctx or min(32768, planner.trained), "f16"))
+    if asked is None and wish.rooms and wish.ctx and not any((row.tokens or 0) >= wish.ctx for row in found.contexts):
+        start = planner.weigh(Setup(wish.ctx, "f16"))
     steps = remedies(planner, start, free=asked is not None) if start is not None else ()
 
     def command(changed: Options) -> tuple[str, ...]:
