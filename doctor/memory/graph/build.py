@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.gguf.layers import Layer
 from doctor.memory.graph.attention import attend
 from doctor.memory.graph.feedforward import feed_forward
 from doctor.memory.graph.mla import latent_attention
@@ -28,6 +29,9 @@ EMBEDDING_INPUTS = 10000
 """From about this build on (between b9400 of May 2026, whose public logs show two embeddings of a step on the host, and
 b11434, which has four)."""
 EVERY_FOURTH_PLAIN = frozenset({"llama4"})
+
+DRAFTING = Layer(attention=True, window=False, recurrent=False)
+"""What a block for multi-token prediction keeps."""
 
 
 def build(step: Step, blocks: list[int]) -> None:
@@ -83,7 +87,7 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
     tensors = model.blocks[block]
     if "time_mix_lerp_fused.weight" in tensors and "channel_mix_key.weight" in tensors:
         return rwkv7(step, block, x, last=last)
-    kind = model.layers.layers[block]
+    kind = model.layers.layers[block] if block < model.main_count else DRAFTING
     cur = step.block_norm(block, "attn_norm", x)
     mixed = True
     if kind.recurrent and "ssm_beta.weight" in tensors:
