@@ -72,7 +72,7 @@ def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:
     from doctor.report.words import say
 
     yield Row((("head", say("needs", lang)),))
-    yield from bar_rows(bars, lang, drawn=sys.stdout.isatty(), unicode=unicode)
+    yield from bar_rows(bars, lang, drawn=on_terminal(), unicode=unicode)
 
 
 def redacted(report: Report, clean: Redactor) -> Report:
@@ -112,7 +112,7 @@ def show(rows: Iterator[Row]) -> None:
     """Rows on a terminal in colour, anywhere else plain."""
     from doctor.report import text
 
-    if sys.stdout.isatty():
+    if on_terminal():
         text.print_rich(rows)
     else:
         write(text.plain(rows))
@@ -123,6 +123,11 @@ def write(words: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
 
 
 def speaks_unicode() -> bool:

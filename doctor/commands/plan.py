@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.commands.answer import redactor, show, speaks_unicode, write
+from doctor.commands.answer import on_terminal, redactor, show, speaks_unicode, write
 from doctor.exits import Exit, UsageError
 from doctor.facts.record import Unknown, known
 from doctor.outside import OutsideError
@@ -68,11 +68,9 @@ def plan(options: argparse.Namespace, outside: Outside) -> Exit:
 
         write(plan_json.render(found, clean))
     else:
-        import sys
-
         from doctor.report import plan as plan_text
 
-        rows = plan_text.rows(found, clean, lang, drawn=sys.stdout.isatty(), unicode=speaks_unicode())
+        rows = plan_text.rows(found, clean, lang, drawn=on_terminal(), unicode=speaks_unicode())
         show(rows)
     if options.fail_on == "never":
         return Exit.OK
@@ -266,12 +264,14 @@ def _open(outside: Outside, path: str, option: str) -> ModelFile:
 
 def _beside(outside: Outside, path: str | None, option: str, notes: list[str]) -> Model | None:
     """The model of another file of the command; what cannot be read is not counted, and said."""
-    from doctor.facts.model_file import load_model
+    from doctor.facts.model_file import load_model, load_projector
+
+    load = load_projector if option == "--mmproj" else load_model
 
     if path is None:
         return None
     try:
-        found = load_model(outside, outside.real_path(path))
+        found = load(outside, outside.real_path(path))
     except OutsideError as error:
         notes.append(f"{option}: {error}: not counted")
         return None

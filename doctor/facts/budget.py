@@ -177,7 +177,7 @@ def _wish(outside: Outside, path: str, launch: Launch, build: int | None) -> Wis
         table = load_table(outside)
         found = load_model(outside, outside.real_path(path))
         draft = _other(outside, known(launch.draft_model))
-        mmproj = _other(outside, known(launch.mmproj))
+        mmproj = _other(outside, known(launch.mmproj), projector=True)
     except (OutsideError, RuleError) as error:
         return Unknown(str(error))
     if isinstance(found, str):
@@ -188,10 +188,11 @@ def _wish(outside: Outside, path: str, launch: Launch, build: int | None) -> Wis
     return Wish(found.model, abilities(table, number), (), given, slots=slots, draft=draft, mmproj=mmproj)
 
 
-def _other(outside: Outside, path: str | None) -> Model | None:
-    from doctor.facts.model_file import load_model
+def _other(outside: Outside, path: str | None, *, projector: bool = False) -> Model | None:
+    from doctor.facts.model_file import load_model, load_projector
 
-    found = load_model(outside, outside.real_path(path)) if path else None
+    load = load_projector if projector else load_model
+    found = load(outside, outside.real_path(path)) if path else None
     return None if found is None or isinstance(found, str) else found.model
 
 

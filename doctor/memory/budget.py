@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from doctor.memory.compute import compute_rows
 from doctor.memory.defaults import NEWEST, settle
+from doctor.memory.draft import SMALL, model_rows, mtp_rows
 from doctor.memory.kv import cache_bytes, caches, kv_rows
 from doctor.memory.overhead import overhead
 from doctor.memory.placement import CPU, place
@@ -58,8 +59,19 @@ def budget(
         *compute.rows,
         Row(where.pinned, "output", 4 * model.vocabulary * settings.slots, 64 << 10, "logits of one token a slot"),
         *_host_rows(model, settings),
+        *(mtp_rows(model, settings, where) if settings.mtp and model.layers.mtp and draft is None else ()),
         *(Row(device.name, "overhead", *overhead(device.backend), "the driver's context") for device in where.devices),
     ]
+    if draft is not None:
+        more, refusal = model_rows(draft, options, settings, where.devices)
+        if refusal is not None:
+            return refusal
+        rows += more
+    if mmproj is not None:
+        size = sum(tensor.bytes or 0 for tensor in mmproj.tensors.values())
+        home = where.devices[0].name if where.devices and options.mmproj_offload else CPU
+        rows.append(Row(home, "mmproj", size, SMALL, "weights of the multimodal projector"))
+        rows.append(Row(home, "mmproj-compute", size // 3, size // 3, "estimated: it grows with the size of an image"))
     return Budget(
         rows=tuple(row for row in rows if row.bytes),
         n_ctx=settings.ctx,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from doctor.memory.placement import Placement
 
 MIB = 1 << 20
+PIPELINE_COPIES = 4
+"""GGML_SCHED_MAX_COPIES: how many steps several cards work on at a time, each with inputs of its own."""
 
 
 class Compute(NamedTuple):
@@ -32,9 +34,50 @@ def compute_rows(model: Model, settings: Settings, place: Placement) -> Compute 
     tokens = pad(settings.ubatch, settings.slots)
     step = Step(model, settings, place, kept, tokens, min(settings.outputs, tokens))
     build(step, list(range(model.main_count)))
-    sizes = schedule(step.graph, len(place.devices), op_offload=settings.options.op_offload, tokens=step.tokens)
+    crowded = _too_many_nodes(model, step)
+    if crowded is not None:
+        return crowded
+    sizes = schedule(
+        step.graph,
+        len(place.devices),
+        op_offload=settings.options.op_offload,
+        copies=PIPELINE_COPIES if pipelined(model, settings, place) else 1,
+    )
     rows = [
         Row(device.name, "compute", size, MIB, "graph of a step")
         for device, size in zip(place.devices, sizes.cards, strict=True)
     ]
     return Compute((*rows, Row(place.pinned, "compute", sizes.host, MIB, "inputs and masks")), True)
+
+
+HASH_SIZES = (1031, 2053, 4099, 8209, 16411, 32771, 65537, 131101)
+"""ggml's sizes of hash tables: the scheduler takes the first that is no smaller than the budget of nodes."""
+MANY_NODES = frozenset({"kimi-linear", "qwen35", "qwen35moe", "qwen3next"})
+"""Architectures with a budget of 32 nodes a tensor instead of 8."""
+
+
+def _too_many_nodes(model: Model, step: Step) -> Refusal | None:
+    """llama.cpp aborts when the operations and leafs of a step do not fit the scheduler's table (ggml-impl.h).
+
+    The graph here leaves out views that take no memory: three in a block that attends, five with several caches.
+    """
+    if model.arch in MANY_NODES:
+        return None
+    budget = max(1024, 8 * len(model.tensors))
+    size = next((item for item in HASH_SIZES if item >= budget), HASH_SIZES[-1])
+    views = len(step.caches) * (3 if step.streams == 1 else 5)
+    count = len(step.graph.nodes) + len(step.graph.leafs) + views
+    if count <= size:
+        return None
+    return Refusal(
+        "graph",
+        f"llama.cpp aborts (graph node budget): a step has about {count} nodes, {size} are allowed for this model's "
+        f"{len(model.tensors)} tensors; -np 1, --kv-unified or an f16 cache need fewer",
+    )
+
+
+def pipelined(model: Model, settings: Settings, place: Placement) -> bool:
+    """Whether several cards work on several steps at a time: all layers on cards and nothing moved elsewhere."""
+    options = settings.options
+    whole = settings.gpu_layers > model.main_count and options.kv_offload and not place.moved
+    return len(place.devices) > 1 and place.split_mode == "layer" and whole

@@ -77,12 +77,14 @@ def budget(found: Budget) -> dict[str, Any]:
         "n_ctx": found.n_ctx,
         "n_ctx_seq": found.n_ctx_seq,
         "n_ubatch": found.n_ubatch,
-        "slots": found.slots,
+        "n_seq_max": found.slots,
+        "kv_unified": found.unified,
         "gpu_layers": found.gpu_layers,
         "all_layers": found.all_layers,
-        "flash_attention": found.flash,
+        "flash_attn": found.flash,
         "exact": found.exact,
         "bytes": found.breakdown(),
+        "totals": {name: found.total(name) for name in found.devices()},
         "rows": [
             {
                 "device": row.device,

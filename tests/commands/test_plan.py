@@ -56,7 +56,10 @@ def test_a_command_that_does_not_fit_is_answered_with_remedies_by_price(capsys, 
     status, out, _ = run(capsys, "--launch", launch, "--gpu", "3090", "--build", "11434")
     assert status == 1
     assert "The command does not fit" in out
-    places = [out.index(words) for words in ("1 slot instead of 4", "a q8_0 KV cache", "a context of", "layers on the card (`-ngl")]
+    places = [
+        out.index(words)
+        for words in ("1 slot instead of 4", "a q8_0 KV cache", "a context of", "layers on the card (`-ngl")
+    ]
     assert places == sorted(places)
     assert "--temp 0.2" in out
     assert run(capsys, "--launch", launch, "--gpu", "3090", "--build", "11434", "--fail-on", "never")[0] == 0
@@ -98,7 +101,9 @@ def test_rows_carry_their_doubt_and_their_reason(capsys, qwen):
 
 def test_goals_put_their_own_first(capsys, qwen):
     def goals(*argv):
-        return [item["goal"] for item in as_json(capsys, qwen, "--gpu", "3090", "--build", "11434", *argv)[1]["profiles"]]
+        return [
+            item["goal"] for item in as_json(capsys, qwen, "--gpu", "3090", "--build", "11434", *argv)[1]["profiles"]
+        ]
 
     assert goals() == ["speed", "balanced", "context"]
     assert goals("--goal", "context") == ["context", "speed", "balanced"]
@@ -146,7 +151,11 @@ def test_two_cards(capsys, qwen):
     ],
 )
 def test_wrong_calls_are_one_line(capsys, qwen, argv, words):
-    status, out, err = run(capsys, *(qwen if word == "MODEL" else word for word in argv), *(["--build", "11434"] if "--build" not in argv else []))
+    status, out, err = run(
+        capsys,
+        *(qwen if word == "MODEL" else word for word in argv),
+        *(["--build", "11434"] if "--build" not in argv else []),
+    )
     assert (status, out) == (2, "")
     assert words in err.splitlines()[-1]
 

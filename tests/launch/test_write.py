@@ -6,7 +6,27 @@ from doctor.launch.write import abilities, changes_of, fresh, words_of
 from doctor.memory.options import Options
 from tests.memory.planning import TABLE, options_of_words
 
-BUILDS = [2800, 3100, 3700, 4200, 5000, 6000, 6324, 6325, 6500, 6800, 7000, 7410, 7560, 8300, 9000, 9200, 10200, 10900, 11434]
+BUILDS = [
+    2800,
+    3100,
+    3700,
+    4200,
+    5000,
+    6000,
+    6324,
+    6325,
+    6500,
+    6800,
+    7000,
+    7410,
+    7560,
+    8300,
+    9000,
+    9200,
+    10200,
+    10900,
+    11434,
+]
 PLANNED = Options(
     ctx=65536, parallel=2, ngl=999, flash="on", type_k="q8_0", type_v="q8_0", cpu_moe=12, ubatch=256,
     spec_types=("draft-mtp",), draft_n_max=2, cache_ram_mib=1024, checkpoints=4, mmproj_offload=False,

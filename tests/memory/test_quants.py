@@ -4,7 +4,17 @@ from doctor.memory.quants import kind_of, sizes
 from tests.memory.planning import model
 
 # Bytes of published files of Llama 3.1 8B Instruct in 10^9, as their publishers list them.
-LLAMA = {"Q8_0": 8.54, "Q6_K": 6.60, "Q5_K_M": 5.73, "Q5_K_S": 5.60, "Q4_K_M": 4.92, "Q4_K_S": 4.69, "IQ4_XS": 4.45, "Q3_K_M": 4.02, "Q2_K": 3.18}
+LLAMA = {
+    "Q8_0": 8.54,
+    "Q6_K": 6.60,
+    "Q5_K_M": 5.73,
+    "Q5_K_S": 5.60,
+    "Q4_K_M": 4.92,
+    "Q4_K_S": 4.69,
+    "IQ4_XS": 4.45,
+    "Q3_K_M": 4.02,
+    "Q2_K": 3.18,
+}
 
 
 @pytest.mark.parametrize("kind", LLAMA)

@@ -24,7 +24,10 @@ def test_what_costs_nothing_comes_first_then_quality_context_speed():
 
 def test_every_step_said_to_be_enough_is():
     place = card_room("3090")
-    for options in (Options(ctx=262144, ngl=99), Options(ctx=65536, parallel=1, ngl=99, ubatch=4096, type_k="q8_0", type_v="q8_0")):
+    for options in (
+        Options(ctx=262144, ngl=99),
+        Options(ctx=65536, parallel=1, ngl=99, ubatch=4096, type_k="q8_0", type_v="q8_0"),
+    ):
         for name in (QWEN, "qwen3.6-35b-a3b-mtp-q4_k_m"):
             for step in steps_for(name, place, options):
                 found = budget(model(name), step.options, 11434, [place.device])

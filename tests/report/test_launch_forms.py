@@ -8,7 +8,18 @@ import pytest
 from doctor.launch.command import parse_command
 from doctor.report.launch_forms import compose, preset, shell, systemd
 
-WORDS = ("llama-server", "--model", "/data/my models/a $b.gguf", "--ctx-size", "65536", "--flash-attn", "on", "--no-mmproj-offload", "--temp", "-1")
+WORDS = (
+    "llama-server",
+    "--model",
+    "/data/my models/a $b.gguf",
+    "--ctx-size",
+    "65536",
+    "--flash-attn",
+    "on",
+    "--no-mmproj-offload",
+    "--temp",
+    "-1",
+)
 
 
 def arguments(text):
@@ -54,5 +65,14 @@ def test_preset_is_an_ini_section_of_long_names():
 
 @pytest.mark.parametrize("form", [shell, compose, systemd, preset])
 def test_a_container_command_keeps_only_the_servers_own_words(form):
-    words = ("docker", "run", "-v", "/m:/models", "ghcr.io/ggml-org/llama.cpp:server", "llama-server", "-m", "/models/a.gguf")
+    words = (
+        "docker",
+        "run",
+        "-v",
+        "/m:/models",
+        "ghcr.io/ggml-org/llama.cpp:server",
+        "llama-server",
+        "-m",
+        "/models/a.gguf",
+    )
     assert "/models/a.gguf" in form(words, "x", "cuda") or form is compose

@@ -125,5 +125,6 @@ def _scratch(step: Step, block: int) -> int:
     if step.tokens == 1 and max(cache.head_k, cache.head_v) <= VECTOR_HEAD:
         return 0  # one token is computed by a kernel that reads the cache as it is (not on Volta)
     rows = cache.cells * step.streams
-    # With MLA, V is a part of K's rows: there is one copy.
-    return 2 * rows * ((settings.type_k != "f16") * cache.k + (settings.type_v != "f16") * cache.v)
+    # With MLA, V is a part of K's rows and there is one copy, unless each was copied to the card by itself.
+    v = cache.v or (_mla_width(step) if step.cache_home(block) == HOST else 0)
+    return 2 * rows * ((settings.type_k != "f16") * cache.k + (settings.type_v != "f16") * v)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.gguf.layers import Layer
 from doctor.memory.graph.attention import attend
 from doctor.memory.graph.feedforward import feed_forward
 from doctor.memory.graph.mla import latent_attention
 from doctor.memory.graph.rwkv import rwkv7
 from doctor.memory.graph.state import delta_net, mamba1, mamba2
+from doctor.memory.graph.tensors import HOST
 from doctor.memory.placement import CPU
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ EMBEDDING_INPUTS = 10000
 b11434, which has four)."""
 EVERY_FOURTH_PLAIN = frozenset({"llama4"})
 
+DRAFTING = Layer(attention=True, window=False, recurrent=False)
+"""What a block for multi-token prediction keeps."""
+
 
 def build(step: Step, blocks: list[int]) -> None:
     """Put the graph of the given blocks together."""
@@ -41,18 +46,21 @@ def embed(step: Step) -> Node:
     """The embedding of the tokens, looked up on the host; beside it the branch for embeddings given as they are.
 
     Both branches are in the graph, one is computed. The result of the other has no consumer and is never freed, which
-    costs one embedding of the step on the backend of the first block. b11434 has two more inputs of that size and three
-    more operations here than the source of summer 2026; a factor and a summand for the looked-up rows explain the size
-    of every host buffer, the copies on the cards and the number of nodes that the log prints.
+    costs one embedding of the step on the backend of the first block. b11434 has two more inputs and three more
+    operations here than the source of summer 2026: one on the host, and one more input of that size that both branches
+    need. This is inferred: it explains the size of every host buffer, the copies on one and on two cards, and the
+    number of nodes and inputs that the log prints.
     """
     graph = step.graph
     table = step.outer("token_embd.weight", CPU)
     cur = graph.op("get_rows", (step.model.embedding, step.tokens), table, graph.input(step.tokens))
-    factor, summand, given = (graph.input(step.model.embedding, step.tokens) for _ in range(3))
+    factor, given = (graph.input(step.model.embedding, step.tokens) for _ in range(2))
     if step.settings.build >= EMBEDDING_INPUTS:
-        cur = step.same("add", step.same("mul", cur, factor), summand)
+        found = step.same("choose", cur)
+        found.backend = HOST
+        cur = step.same("mul", found, factor)
         graph.expand(cur)
-        graph.expand(step.same("scale", given))
+        graph.expand(step.same("choose", given, factor))
     else:
         graph.expand(cur)
         graph.expand(given)
@@ -79,7 +87,7 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
     tensors = model.blocks[block]
     if "time_mix_lerp_fused.weight" in tensors and "channel_mix_key.weight" in tensors:
         return rwkv7(step, block, x, last=last)
-    kind = model.layers.layers[block]
+    kind = model.layers.layers[block] if block < model.main_count else DRAFTING
     cur = step.block_norm(block, "attn_norm", x)
     mixed = True
     if kind.recurrent and "ssm_beta.weight" in tensors:

@@ -22,9 +22,9 @@ class Sizes(NamedTuple):
     splits: int
 
 
-def schedule(graph: Graph, cards: int, *, op_offload: bool, tokens: int, copies: int = 1) -> Sizes:
+def schedule(graph: Graph, cards: int, *, op_offload: bool, copies: int = 1) -> Sizes:
     """The buffers of a graph on `cards` cards and the host. `copies` of the inputs are kept for pipelining."""
-    _assign(graph, cards, op_offload and tokens >= OFFLOAD_BATCH)
+    _assign(graph, cards, op_offload)
     nodes, leafs, splits = _split(graph, copies)
     arenas = {HOST: Arena(HOST_ALIGNMENT)} | {card: Arena(CARD_ALIGNMENT) for card in range(cards)}
     lay_out(nodes, leafs, arenas)
@@ -32,7 +32,17 @@ def schedule(graph: Graph, cards: int, *, op_offload: bool, tokens: int, copies:
 
 
 OFFLOAD_BATCH = 32
-"""Steps with fewer tokens leave weights on the host where they are (GGML_OP_OFFLOAD_MIN_BATCH)."""
+"""Operations on fewer tokens leave weights on the host where they are (GGML_OP_OFFLOAD_MIN_BATCH)."""
+
+
+def _batch(node: Node) -> int:
+    """How many tokens an operation works on, as ggml-cuda counts them."""
+    if node.op == "get_rows":
+        return 0
+    at = {"mul_mat": 1, "mul_mat_id": 2, "rope": 2}.get(node.op)
+    if at is not None:
+        return node.shape[at] if at < len(node.shape) else 1
+    return node.elements // max(1, node.shape[0])
 
 
 def _from_memory(node: Node) -> int | None:
@@ -81,7 +91,7 @@ def _first_choice(node: Node, cards: int, offload: bool) -> int | None:
         return HOST
     for src in node.src:
         if src.weight and node.op != "rope":
-            if src.home == HOST and cards and offload and node.op != "get_rows":
+            if src.home == HOST and cards and offload and _batch(node) >= OFFLOAD_BATCH:
                 return 0
             return src.home
     return None

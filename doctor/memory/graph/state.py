@@ -98,9 +98,10 @@ def mamba1(step: Step, block: int, x: Node) -> Node:
     dt = step.linear(block, "ssm_dt", dt)
     cur = graph.reshape(cur, 1, inner, length, slots)
     stored, _ = load(step, block, "s", rows=False)
+    scanned = (inner * step.tokens + size * inner * slots,)
     out = graph.op(
         "ssm_scan",
-        (inner * step.tokens + size * inner * slots,),
+        scanned,
         stored,
         cur,
         dt,
@@ -132,9 +133,10 @@ def mamba2(step: Step, block: int, x: Node) -> Node:
     c = graph.show(cur, (size, groups, length, slots), start=False, strided=True)
     dt = step.same("add", graph.op("cont", (heads, length, slots), dt), step.weight(block, "ssm_dt.bias"))
     stored, _ = load(step, block, "s", rows=False)
+    scanned = (inner * step.tokens + size * inner * slots,)
     out = graph.op(
         "ssm_scan",
-        (inner * step.tokens + size * inner * slots,),
+        scanned,
         stored,
         value,
         dt,
