@@ -59,6 +59,13 @@ def plan(options: argparse.Namespace, outside: Outside) -> Exit:
     import gc
 
     gc.disable()  # hundreds of thousands of small objects, soon gone: looking for rings among them costs a fifth
+    try:
+        return _plan(options, outside)
+    finally:
+        gc.enable()
+
+
+def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     lang = language(options.lang, dict(outside.environ))
     vault = Vault()
     clean = redactor(outside, vault)
@@ -96,11 +103,14 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
     from doctor.memory.cards import CardTable
     from doctor.memory.options import Options, read_options
     from doctor.memory.rooms import Wish
+    from doctor.report.launch_forms import PRESETS_SINCE
 
     table = load_table(outside)
     facts = _look(options, outside, vault)
     launch = _launch(options, facts)
     build, source = _build(options, facts, table.newest)
+    if options.output == "preset" and build < PRESETS_SINCE:
+        raise UsageError(f"--output preset: llama-server reads presets from b{PRESETS_SINCE} on, this is b{build}")
     path = options.model or (known(launch.model) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
@@ -153,7 +163,8 @@ def _reckon(
     steps = remedies(planner, start, free=asked is not None) if start is not None else ()
 
     def command(changed: Options) -> tuple[str, ...]:
-        return command_for(changed, wish, launch, file.path, table, build)
+        words = command_for(changed, wish, launch, file.path, table, build)
+        return words if options.output == "shell" else bare(words, file.path)
 
     return Planned(
         file,
@@ -196,6 +207,20 @@ def command_for(
     kept = without(launch, [change.name for change in changes])
     named = () if known(launch.model) is not None else ("--model", path)
     return (*kept, *named, *more) if kept else fresh(path, more)
+
+
+def bare(words: tuple[str, ...], path: str) -> tuple[str, ...]:
+    """The server's own words of a command, without what starts it (docker run, sudo): for a form that starts it itself."""
+    from doctor.launch.command import parse_argv
+
+    found = parse_argv(words)
+    if found is None:
+        return words
+    arguments = [word.text for word in found.arguments]
+    for at, word in enumerate(arguments[:-1]):
+        if word in ("-m", "--model"):
+            arguments[at + 1] = path
+    return ("llama-server", *arguments)
 
 
 # --- what is looked at -------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.memory.quants import kind_of
+from doctor.memory.speed import active_share, most_tokens_per_second
 from doctor.report.bars import GIB, bar_rows, bars_of
 from doctor.report.launch_forms import FORM
 from doctor.report.plan_words import tell
@@ -162,6 +163,9 @@ def _profile(
     )
     yield Row((("title", title),))
     yield Row((("quiet", _stop(profile, lang)),), 2)
+    speed = most_tokens_per_second(wish.model, profile.budget, wish.rooms) if setup.experts is None else None
+    if speed is not None and active_share(wish.model) > 0.5:  # of sparse models the rest of the work counts more
+        yield Row((("quiet", tell("speed_limit", lang, speed=round(speed))),), 2)
     yield from _why_no_mtp(found, profile, lang)
     yield from _bars(found, profile.budget, lang, drawn=drawn, unicode=unicode)
     for note in profile.budget.notes:

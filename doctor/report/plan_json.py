@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
+from doctor.memory.speed import most_tokens_per_second
 from doctor.report.launch_forms import FORM
 
 if TYPE_CHECKING:
@@ -139,6 +140,9 @@ def _profile(profile: Profile, words: tuple[str, ...], found: Planned) -> dict[s
         "gpu_layers": profile.budget.gpu_layers,
         "stop": profile.stop,
         "same_as": profile.same_as or None,
+        "most_tokens_per_second": most_tokens_per_second(found.wish.model, profile.budget, found.wish.rooms)
+        if profile.setup.experts is None
+        else None,
         "spare_bytes": profile.spare if profile.spare < 1 << 49 else None,
         "command": FORM["shell"](words, "", backend),
         "output": FORM[found.form](words, profile.goal, backend),

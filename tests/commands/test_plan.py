@@ -202,3 +202,54 @@ def test_every_model_of_the_fixtures_gets_a_plan(capsys, tmp_path):
         assert status == 0, name
         assert data["profiles"], name
         path.unlink()
+
+
+def test_presets_are_for_builds_that_read_them(capsys, qwen):
+    status, _, err = run(capsys, qwen, "--gpu", "3090", "--build", "7000", "--output", "preset")
+    assert status == 2 and "from b7352 on, this is b7000" in err
+
+
+def test_a_projector_counts_and_goes_to_ram_first(capsys, qwen, tmp_path):
+    import numpy
+    from gguf import GGUFWriter
+
+    path = tmp_path / "mmproj.gguf"
+    writer = GGUFWriter(path, "clip")
+    writer.add_tensor("v.patch_embd.weight", numpy.zeros((1024, 1024), dtype=numpy.float16))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    launch = f"llama-server -m {qwen} -c 262144 -np 1 -ngl 99 --mmproj {path}"
+    _, data = as_json(capsys, "--launch", launch, "--gpu", "3090", "--build", "11434")
+    rows = {row["kind"]: row for row in data["budget"]["rows"]}
+    assert rows["mmproj"]["bytes"] == 2 << 20 and rows["mmproj"]["device"] == "CUDA0"
+    assert data["remedies"][0]["what"] == "mmproj" and "--no-mmproj-offload" in data["remedies"][0]["command"]
+    _, data = as_json(capsys, "--launch", f"{launch}x", "--gpu", "3090", "--build", "11434")
+    assert "mmproj.ggufx: no such file: not counted" in data["notes"][0]
+
+
+def test_speed_is_bounded_by_what_the_card_can_read(capsys, qwen):
+    _, data = as_json(capsys, qwen, "--gpu", "3090", "--build", "11434")
+    assert 55 < data["profiles"][1]["most_tokens_per_second"] < 62  # 936 GB/s over 15.8 GB; measured 43
+    _, data = as_json(capsys, qwen, "--vram", "24", "--build", "11434")
+    assert data["profiles"][1]["most_tokens_per_second"] is None
+
+
+def test_a_container_command_becomes_a_service_of_its_own(capsys, qwen):
+    folder, name = os.path.split(qwen)
+    launch = (
+        f"docker run --gpus all -v {folder}:/models -p 8080:8080 ghcr.io/ggml-org/llama.cpp:server-cuda "
+        f"-m /models/{name} -c 8192 --temp 0.2"
+    )
+    argv = ("--launch", launch, "--gpu", "3090", "--build", "11434")
+    _, out, _ = run(capsys, *argv, "--output", "compose")
+    assert f'- "{folder}:/models:ro"' in out and f'- "/models/{name}"' in out and '- "--temp"' in out
+    assert "docker" not in out
+    _, out, _ = run(capsys, *argv)
+    assert out.count("docker run --gpus all") == 3 - out.count("the same as")
+
+
+def test_the_cards_of_this_machine_are_the_default(capsys, qwen):
+    _, data = as_json(capsys, qwen, "--build", "11434")
+    assert data["cards_source"] in ("found", "none") and data["ram_bytes"] > 0
