@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.commands.answer import on_terminal, redactor, show, speaks_unicode, write
 from doctor.exits import Exit, UsageError
-from doctor.facts.record import Unknown, known
-from doctor.outside import OutsideError
+from doctor.facts.record import known
 from doctor.report.words import language
 from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
 
-    from doctor.facts.facts import Facts
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
     from doctor.facts.rooms import Rooms
     from doctor.launch.table import OptionTable
-    from doctor.memory.model import Model
     from doctor.memory.options import Options
     from doctor.memory.planner import Plan
     from doctor.memory.quants import Size
@@ -95,6 +91,7 @@ def fits(found: Planned) -> bool:
 
 def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Planned:
     """All the numbers. Raises UsageError."""
+    from doctor.commands.plan_inputs import beside, build_of, launch_of, look, open_model, ram_here
     from doctor.commands.plan_rooms import ram_of, rooms_of
     from doctor.engine.load import read_table, rules_folder
     from doctor.facts.rooms import found_rooms
@@ -106,19 +103,25 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
     from doctor.report.launch_forms import PRESETS_SINCE
 
     table = load_table(outside)
-    facts = _look(options, outside, vault)
-    launch = _launch(options, facts)
-    build, source = _build(options, facts, table.newest)
+    facts = look(options, outside, vault)
+    launch = launch_of(options, facts)
+    build, source = build_of(options, facts, table.newest)
     if options.output == "preset" and build < PRESETS_SINCE:
         raise UsageError(f"--output preset: llama-server reads presets from b{PRESETS_SINCE} on, this is b{build}")
     path = options.model or (known(launch.model) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
-    file = _open(outside, path, "MODEL" if options.model else "--launch")
+    file = open_model(outside, path, "MODEL" if options.model else "--launch")
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)
     given = read_options(known(launch.options) or ()) if launch else Options()
-    ram = ram_of(options.ram) if options.ram is not None else _ram(facts) if rooms.source in ("found", "none") else None
+    ram = (
+        ram_of(options.ram)
+        if options.ram is not None
+        else ram_here(facts)
+        if rooms.source in ("found", "none")
+        else None
+    )
     notes: list[str] = []
     wish = Wish(
         model=file.model,
@@ -128,8 +131,8 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         ctx=options.ctx,
         slots=options.slots or (given.parallel if given.parallel and given.parallel > 0 else 1),
         ram=ram,
-        draft=_beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
-        mmproj=_beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
+        draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
+        mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
     return _reckon(options, file, build, source, rooms, wish, launch, table, notes)
 
@@ -221,97 +224,3 @@ def bare(words: tuple[str, ...], path: str) -> tuple[str, ...]:
         if word in ("-m", "--model"):
             arguments[at + 1] = path
     return ("llama-server", *arguments)
-
-
-# --- what is looked at -------------------------------------------------------------------------------------------
-
-
-def _look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts | None:
-    """Facts of this machine that the options do not give; None when they give all."""
-    here = options.gpu is None and options.vram is None and options.device is None
-    wanted = [
-        name
-        for name, needed in (
-            ("launch", options.launch is not None),
-            ("build", options.build is None),
-            ("gpu", here),
-            ("machine", here and options.ram is None),
-        )
-        if needed
-    ]
-    if not wanted:
-        return None
-    from doctor.facts.collect import Wishes, collect
-
-    if options.launch is not None:
-        from doctor.launch.command import parse_command
-
-        if parse_command(options.launch) is None:
-            raise UsageError('--launch wants a command that starts llama-server, such as "llama-server -m model.gguf"')
-    return collect(outside, vault, Wishes(launch=options.launch, subjects=tuple(wanted)))
-
-
-def _launch(options: argparse.Namespace, facts: Facts | None) -> Launch | None:
-    if options.launch is None or facts is None:
-        return None
-    if isinstance(facts.launch, Unknown):
-        raise UsageError(f"--launch: {facts.launch.reason}")
-    return facts.launch
-
-
-def _build(options: argparse.Namespace, facts: Facts | None, newest: int) -> tuple[int, str]:
-    """(number of the build, where it is known from)."""
-    if options.build is not None:
-        text = re.fullmatch(r"b?(\d{3,6})", options.build.strip().lower())
-        if not text:
-            raise UsageError(f"--build {options.build[:40]}: wants a number such as 11434 (llama-server --version)")
-        return int(text[1]), "given"
-    found = known(facts.build) if facts is not None else None
-    number = known(found.number) if found is not None else None
-    if found is not None and number is not None:
-        return number, known(found.path) or "newest"
-    return newest, "newest"
-
-
-def _open(outside: Outside, path: str, option: str) -> ModelFile:
-    from doctor.facts.model_file import load_model
-
-    if re.match(r"(?:https?|hf|ftp)://", path):
-        raise UsageError(f"{option}: {path.split('?')[0]}: give a file on this machine")
-    try:
-        found = load_model(outside, outside.real_path(path))
-    except OutsideError as error:
-        raise UsageError(f"{option}: {error}") from None
-    if isinstance(found, str):
-        raise UsageError(f"{option}: {found}")
-    return found._replace(path=path)
-
-
-def _beside(outside: Outside, path: str | None, option: str, notes: list[str]) -> Model | None:
-    """The model of another file of the command; what cannot be read is not counted, and said."""
-    from doctor.facts.model_file import load_model, load_projector
-
-    load = load_projector if option == "--mmproj" else load_model
-
-    if path is None:
-        return None
-    try:
-        found = load(outside, outside.real_path(path))
-    except OutsideError as error:
-        notes.append(f"{option}: {error}: not counted")
-        return None
-    if isinstance(found, str):
-        notes.append(f"{option}: {found}: not counted")
-        return None
-    return found.model
-
-
-def _ram(facts: Facts | None) -> int | None:
-    machine = known(facts.machine) if facts is not None else None
-    if machine is None:
-        return None
-    free = known(machine.ram_available_bytes)
-    limit, used = known(machine.cgroup_memory_limit_bytes), known(machine.cgroup_memory_used_bytes)
-    if free is not None and limit is not None:
-        free = min(free, max(0, limit - (used or 0)))
-    return free

@@ -50,8 +50,9 @@ def _knows(table: OptionTable, option: str, build: int) -> bool:
 def changes_of(options: Options, before: Options, build: int) -> tuple[Change, ...]:
     """The options of a plan as changes to a command that has those of `before`."""
     flash: str | bool | None = None
-    if options.flash == "on":
-        flash = "on" if build >= FLASH_TAKES_VALUE else True
+    if options.flash in ("on", "off"):
+        # The switch of older builds is off unless it is given.
+        flash = options.flash if build >= FLASH_TAKES_VALUE else options.flash == "on" or None
     moe = options.cpu_moe if options.cpu_moe else None
     mtp = "draft-mtp" in options.spec_types
     wanted = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.memory.planner import SHORTEST, Planner, expert_bytes
+from doctor.memory.goals import SHORTEST
+from doctor.memory.planner import Planner, expert_bytes
 from doctor.memory.search import CTX_STEP, Found, Rates, largest
 
 if TYPE_CHECKING:

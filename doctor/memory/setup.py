@@ -40,7 +40,7 @@ def options_of(wish: Wish, setup: Setup) -> Options:
         parallel=wish.slots,
         unified=None,
         ngl=0 if not wish.rooms else ALL if setup.layers is None else setup.layers,
-        flash="on" if wish.abilities.flash else None,
+        flash=None if not wish.abilities.flash else "on" if has_kernel(wish) else "off",
         type_k=setup.kv,
         type_v=setup.kv,
         swa_full=False,

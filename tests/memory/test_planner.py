@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from doctor.launch.write import changes_of, fresh, words_of
 from doctor.memory.budget import budget
+from doctor.memory.goals import PROFILES
 from doctor.memory.options import Options
-from doctor.memory.planner import PROFILES, plan
+from doctor.memory.planner import plan
 from doctor.memory.result import Refusal
 from tests.memory.planning import TABLE, card_room, model, options_of_words, room, wish
 
@@ -164,3 +165,17 @@ def test_any_card_gets_an_answer_that_fits(mib):
     found = plan(wish("gpt-oss-20b-mxfp4", place))
     for profile in found.profiles:
         assert 0 <= profile.budget.total("CUDA0") <= place.usable
+
+
+def test_heads_without_a_kernel_get_no_flash_attention_and_no_quantised_cache():
+    """On CUDA flash attention of such heads would be computed by the processor."""
+    odd = model("llama-3.1-8b-q4_k_m")
+    layers = odd.layers._replace(key_length=160, value_length=160)
+    asked = dataclasses.replace(
+        wish("llama-3.1-8b-q4_k_m", card_room("3090")), model=dataclasses.replace(odd, layers=layers)
+    )
+    found = plan(asked)
+    assert [row.kv for row in found.contexts] == ["f16"]
+    assert all("--flash-attn off" in " ".join(command(asked, profile)) for profile in found.profiles)
+    vulkan = dataclasses.replace(asked, rooms=(room(24000, backend="vulkan"),))
+    assert [row.kv for row in plan(vulkan).contexts] == ["f16", "q8_0", "q4_0"]
