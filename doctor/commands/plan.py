@@ -148,7 +148,8 @@ def _reckon(
     table: OptionTable,
     notes: list[str],
 ) -> Planned:
-    from doctor.memory.planner import PROFILES, Planner, plan_with
+    from doctor.memory.goals import PROFILES
+    from doctor.memory.planner import Planner, plan_with
     from doctor.memory.remedies import remedies
     from doctor.memory.setup import Setup
 
