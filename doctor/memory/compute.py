@@ -44,7 +44,12 @@ def compute_rows(model: Model, settings: Settings, place: Placement) -> Compute 
         copies=PIPELINE_COPIES if pipelined(model, settings, place) else 1,
     )
     exact = model.arch in KNOWN
-    doubt = MIB if exact and place.on_cards in (0, model.block_count + 1) and not place.moved else 16 * MIB
+    if not place.devices:
+        doubt = 96 * MIB  # what the processor's own kernels set aside is not modelled
+    elif place.on_cards == model.block_count + 1 and not place.moved and settings.options.kv_offload:
+        doubt = MIB
+    else:
+        doubt = 16 * MIB
     rows = [
         Row(device.name, "compute", size, max(doubt, 0 if exact else size // 4), "graph of a step")
         for device, size in zip(place.devices, sizes.cards, strict=True)
