@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.facts.log import Buffer, Log, LogDevice, Timing
 from doctor.facts.record import value_or
+from doctor.logs.levels import hide
 from doctor.logs.lines import clean
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _FIRST: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
             rf"(?:\bbuild\"?\s{{0,4}}[:=]?\s{{0,4}}|build_info[\"=:\s]+b){_N}(?=\s{{0,4}}[-(,}}])",
         ),
         ("build_number", "version:", rf"\bversion:\s+{_N} \("),
+        ("verbosity", "verbosity = ", rf"common_params_print_info: verbosity = {_N}"),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train\s*=\s*{_N}"),
         ("n_ctx_train", "n_ctx_train", rf"n_ctx_train \({_N}\)"),
         ("n_ctx", "n_ctx ", rf"\bn_ctx\s+=\s*{_N}"),
@@ -234,9 +236,10 @@ class LogReader:
         kv = sum(buffer.bytes for buffer in self.buffers if buffer.kind == "kv")
         decode = [item.decoded_per_second for item in self.timings if value_or(item.decoded_tokens, 0) >= 8]
         prompt = [item.prompt_per_second for item in self.timings if value_or(item.prompt_tokens, 0) >= 8]
-        return Log(
+        log = Log(
             lines=lines,
             build_number=single.get("build_number") if single.get("build_number", 0) > 1 else None,
+            verbosity=single.get("verbosity"),
             devices=tuple(self.devices.values()) or None,
             layers_offloaded=single.get("layers_offloaded"),
             layers_total=single.get("layers_total"),
@@ -264,6 +267,7 @@ class LogReader:
             prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
             loaded=self.loaded or None,
         )
+        return hide(log, single.get("verbosity"))
 
     def _read_late(self) -> None:
         first, self.timings = self.timings, []

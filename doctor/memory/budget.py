@@ -92,8 +92,9 @@ def _host_rows(model: Model, settings: Settings) -> Iterator[Row]:
     layers = model.layers
     kept = sum(state(model)) * 4 * layers.recurrent
     if settings.checkpoints and (layers.recurrent or layers.windowed):
+        seen = min(layers.window, settings.ctx_seq)
         window = sum(
-            cache_bytes(cache, settings.type_k, settings.type_v, 1, False)
+            cache_bytes(cache._replace(cells=seen), settings.type_k, settings.type_v, 1, False)
             for cache in caches(model, settings)
             if cache.window
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.memory.cells import pad
-from doctor.memory.graph.build import build
+from doctor.memory.graph.build import KNOWN, build
 from doctor.memory.graph.scheduler import schedule
 from doctor.memory.graph.step import Step
 from doctor.memory.kv import caches
@@ -43,11 +43,21 @@ def compute_rows(model: Model, settings: Settings, place: Placement) -> Compute 
         op_offload=settings.options.op_offload,
         copies=PIPELINE_COPIES if pipelined(model, settings, place) else 1,
     )
+    exact = model.arch in KNOWN
+    if not place.devices:
+        doubt = 96 * MIB  # what the processor's own kernels set aside is not modelled
+    elif place.on_cards == model.block_count + 1 and not place.moved and settings.options.kv_offload:
+        doubt = MIB
+    else:
+        doubt = 16 * MIB
     rows = [
-        Row(device.name, "compute", size, MIB, "graph of a step")
+        Row(device.name, "compute", size, max(doubt, 0 if exact else size // 4), "graph of a step")
         for device, size in zip(place.devices, sizes.cards, strict=True)
     ]
-    return Compute((*rows, Row(place.pinned, "compute", sizes.host, MIB, "inputs and masks")), True)
+    host = Row(
+        place.pinned, "compute", sizes.host, max(doubt, 0 if exact else sizes.host // 4), "inputs, masks, host steps"
+    )
+    return Compute((*rows, host), exact)
 
 
 HASH_SIZES = (1031, 2053, 4099, 8209, 16411, 32771, 65537, 131101)

@@ -38,6 +38,8 @@ CACHE_RAM = (Since(0, 0), Since(6723, 8192))
 DRAFT_N_MAX = (Since(0, 5), Since(4159, 16), Since(9235, 3))
 SWA_CACHE = 5429
 """Before, layers with a sliding window kept the whole context."""
+FEW_OUTPUTS = 9310
+"""From about this build on (May 2026) the server asks for logits of some rows of a step only; before, of all."""
 MTP = 9180
 """--spec-type draft-mtp exists, and with it copies of the recurrent state per drafted token."""
 RECURRENT_DRAFTS = frozenset({"draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark"})
@@ -138,7 +140,7 @@ def settle(model: Model, options: Options, build: int) -> Settings | Refusal:
         type_k=type_k,
         type_v=type_v,
         rs_copies=copies,
-        outputs=slots * (1 + draft_n_max) if drafting else slots,
+        outputs=ubatch if build < FEW_OUTPUTS else slots * (1 + draft_n_max) if drafting else slots,
         mtp=mtp,
         draft_n_max=draft_n_max,
         cache_ram_mib=options.cache_ram_mib if options.cache_ram_mib is not None else at(CACHE_RAM, build) or 0,

@@ -41,6 +41,7 @@ def render(found: Planned, clean: Redactor) -> str:
         "cards_source": found.rooms.source,
         "ram_bytes": found.wish.ram,
         "asked": _asked(found.asked),
+        "refused": {"message": found.asked.refusal} if found.asked is not None and found.asked.refusal else None,
         "budget": budget(shown) if shown is not None else None,
         "largest_context": [],
         "profiles": [],

@@ -1,4 +1,4 @@
-"""The arithmetic against llama.cpp's own accounting: weights, caches and states of every row, buffers of every ninth."""
+"""The arithmetic against llama.cpp's own accounting: weights, caches and states of every row, buffers of a sample."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def sample(cards, step, *, flash, moved=False):
 
 
 def test_compute_buffers_of_one_card_with_flash_attention():
-    found = differences(sample(1, 9, flash=True), "CUDA0")
+    found = differences(sample(1, 15, flash=True), "CUDA0")
     assert share(found, 1) >= 0.97
     assert share(found, 16) >= 0.99
 
@@ -91,7 +91,7 @@ def test_compute_buffers_of_one_card_without_flash_attention():
 
 
 def test_host_buffers_of_inputs_and_masks():
-    assert share(differences(sample(1, 15, flash=True), "CUDA_Host"), 1) == 1
+    assert share(differences(sample(1, 31, flash=True), "CUDA_Host"), 1) == 1
 
 
 def test_compute_buffers_with_blocks_or_experts_on_the_host():
@@ -120,5 +120,5 @@ def test_draft_contexts_of_the_models_own_blocks():
 @pytest.mark.parametrize("name", sorted({row[0] for row in GIVEN}))
 def test_every_model_by_itself(name):
     """No architecture leans on another: each is right alone."""
-    chosen = [row for row in sample(1, 1, flash=True) if row[0] == name][::12]
+    chosen = [row for row in sample(1, 1, flash=True) if row[0] == name][::24]
     assert share(differences(chosen, "CUDA0"), 16) >= 0.95

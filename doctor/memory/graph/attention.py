@@ -32,7 +32,8 @@ def attend(
 ) -> Node:
     """Store k and v, attend with q (head, heads, tokens); a (head * heads, tokens) result."""
     graph, settings = step.graph, step.settings
-    cache = step.caches[block]
+    cache = step.cache(block)
+    block = cache.block
     masks = step.masks(cache.window)
     if masks.k_turn is not None:
         q = turned(step, q, masks.k_turn)

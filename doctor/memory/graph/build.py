@@ -25,9 +25,18 @@ SCALED_QUERY = frozenset({"gemma", "gemma2", "gemma3", "phi2", "phi3"})
 """Architectures that scale Q itself, not the product with K."""
 NO_ROPE = frozenset({"nemotron_h", "nemotron_h_moe", "jamba"})
 """Architectures whose attention knows no positions."""
+KNOWN = frozenset({
+    "deepseek2", "falcon_h1", "gemma", "gemma2", "gemma3", "gemma4", "glm4", "glm4moe", "gpt-oss", "granite",
+    "granitehybrid", "granitemoe", "llama", "llama4", "mamba", "mamba2", "mistral3", "nemotron_h", "nemotron_h_moe",
+    "phi3", "phimoe", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen35", "qwen35moe", "qwen3moe", "qwen3next",
+    "qwen3vl", "qwen3vlmoe", "rwkv7", "seed_oss", "smollm3",
+})  # fmt: skip
+"""Architectures whose graph is built from parts that are known here; others are built by analogy from their tensors."""
 EMBEDDING_INPUTS = 10000
 """From about this build on (between b9400 of May 2026, whose public logs show two embeddings of a step on the host, and
 b11434, which has four)."""
+NORMED_VALUE = frozenset({"gemma3n", "gemma4"})
+"""Architectures that normalise V."""
 EVERY_FOURTH_PLAIN = frozenset({"llama4"})
 
 DRAFTING = Layer(attention=True, window=False, recurrent=False)
@@ -98,7 +107,7 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
         cur = mamba2(step, block, cur)
     elif kind.attention and model.layers.mla:
         cur = latent_attention(step, block, cur)
-    elif kind.attention:
+    elif step.source(block) is not None and ("attn_q.weight" in tensors or kind.attention):
         cur = self_attention(step, block, cur)
     else:
         mixed = False
@@ -125,12 +134,15 @@ def self_attention(step: Step, block: int, x: Node) -> Node:
     arch = step.model.arch
     q, k, v, gate = projections(step, block, x)
     q = step.block_norm(block, "attn_q_norm", q)
-    k = step.block_norm(block, "attn_k_norm", k)
-    if arch not in NO_ROPE and not (arch in EVERY_FOURTH_PLAIN and not step.caches[block].window):
+    if k is not None:
+        k = step.block_norm(block, "attn_k_norm", k)
+    if v is not None and arch in NORMED_VALUE:
+        v = step.norm(v, None)
+    if arch not in NO_ROPE and not (arch in EVERY_FOURTH_PLAIN and not step.cache(block).window):
         factors = step.outer("rope_freqs.weight", step.place.blocks[block])
         q = step.same("rope", q, step.positions, factors)
-        k = step.same("rope", k, step.positions, factors)
-        if arch in EVERY_FOURTH_PLAIN and step.model.number("expert_count") != 128:
+        k = step.same("rope", k, step.positions, factors) if k is not None else None
+        if arch in EVERY_FOURTH_PLAIN and k is not None and step.model.number("expert_count") != 128:
             q, k = step.norm(q, None), step.norm(k, None)
     elif arch in EVERY_FOURTH_PLAIN:
         q = step.same("mul", q, step.temperature())
@@ -142,20 +154,29 @@ def self_attention(step: Step, block: int, x: Node) -> Node:
     return step.linear(block, "attn_output", cur)
 
 
-def projections(step: Step, block: int, x: Node) -> tuple[Node, Node, Node, Node | None]:
-    """Q, K and V as (head, heads, tokens), from three matrices or one; a gate where Q's matrix has twice the rows."""
-    graph, cache, tokens = step.graph, step.caches[block], step.tokens
+def projections(step: Step, block: int, x: Node) -> tuple[Node, Node | None, Node | None, Node | None]:
+    """Q, K and V as (head, heads, tokens), from three matrices or one; a gate where Q's matrix has twice the rows.
+
+    K and V are None in a block that looks into the cache of an earlier one. Without a matrix of its own V is K.
+    """
+    graph, cache, tokens = step.graph, step.cache(block), step.tokens
     heads, heads_kv = step.model.layers.heads[block], step.model.layers.heads_kv[block]
     head_k, head_v = cache.head_k, cache.head_v or cache.head_k
     if step.weight(block, "attn_qkv.weight") is not None:
         whole = step.linear(block, "attn_qkv", x)
-        q = graph.show(whole, (head_k, heads, tokens), strided=True)
-        k = graph.show(whole, (head_k, heads_kv, tokens), start=False, strided=True)
-        v = graph.show(whole, (head_v, heads_kv, tokens), start=False, strided=True)
-        return q, k, v, None
+        parts = ((head_k, heads), (head_k, heads_kv), (head_v, heads_kv))
+        q, *rest = (
+            graph.show(whole, (size, count, tokens), start=at == 0, strided=True)
+            for at, (size, count) in enumerate(parts)
+        )
+        return q, rest[0], rest[1], None
     both = step.linear(block, "attn_q", x)
-    k = graph.reshape(step.linear(block, "attn_k", x), head_k, heads_kv, tokens)
-    v = graph.reshape(step.linear(block, "attn_v", x), head_v, heads_kv, tokens)
+    k: Node | None = None
+    v: Node | None = None
+    if block in step.caches and step.weight(block, "attn_k.weight") is not None:
+        k = v = graph.reshape(step.linear(block, "attn_k", x), head_k, heads_kv, tokens)
+        if step.weight(block, "attn_v.weight") is not None:
+            v = graph.reshape(step.linear(block, "attn_v", x), head_v, heads_kv, tokens)
     if both.shape[0] != 2 * head_k * heads:
         return graph.reshape(both, head_k, heads, tokens), k, v, None
     q = graph.show(both, (head_k, heads, tokens), strided=True)

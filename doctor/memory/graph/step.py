@@ -86,6 +86,22 @@ class Step:
             return HOST
         return self.cards.get(self.place.blocks[block], HOST)
 
+    def source(self, block: int) -> int | None:
+        """The block whose cache a block looks into: its own, else the last one before with the same kind of window."""
+        if block in self.caches:
+            return block
+        layers = self.model.layers.layers
+        window = block < len(layers) and layers[block].window
+        return next(
+            (at for at in range(block - 1, -1, -1) if at in self.caches and self.caches[at].window == window), None
+        )
+
+    def cache(self, block: int) -> BlockCache:
+        """The cache a block looks into."""
+        found = self.source(block)
+        assert found is not None
+        return self.caches[found]
+
     def state(self, block: int, part: str, size: int) -> Node:
         """A block's stored state of all slots, `size` elements each."""
         key = f"{part}{block}"
