@@ -441,7 +441,7 @@ class Outside:
         except (OSError, AttributeError):
             raise OutsideError("missing", "this system has no load average") from None
 
-    def chunks(self, stream: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+    def chunks(self, stream: IO[bytes], size: int = 1 << 18) -> Iterator[bytes]:
         """The rest of a stream in pieces. A pipe gives what is there at once. Raises OutsideError."""
         while True:
             try:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.literals import REPEATS, parse_pattern
+from doctor.logs.scan import DIGIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-DIGIT = "\0"
-"""Stands for any digit in a text of a need."""
 _TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
 _DIGIT_RANGE = (ord("0"), ord("9"))
 
@@ -70,6 +69,33 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
     if need.every:
         return min(answers, key=len, default=())
     return tuple(text for answer in answers for text in answer) or None
+
+
+def rarest(need: Need, count: Callable[[str], int]) -> tuple[int, tuple[str, ...]]:
+    """Texts of which every line that can match holds one (DIGIT for any digit), where there is a choice the ones that `count`
+    counts least, and how often that is. No texts when any line could match.
+    """
+    choices = [rarest(part, count) for part in need.parts]
+    choices += [_rarest_of(text, count) for text in need.texts]
+    if not need.every:
+        if not all(texts for _, texts in choices):
+            return 0, ()
+        return sum(often for often, _ in choices), tuple(text for _, texts in choices for text in texts)
+    if need.exact:
+        choices.append((count(need.exact), (need.exact,)))
+    return min((choice for choice in choices if choice[1]), key=_dearness, default=(0, ()))
+
+
+def _rarest_of(text: str, count: Callable[[str], int]) -> tuple[int, tuple[str, ...]]:
+    """The same for one text in which 0 is any digit: its longest piece without digits, or the whole."""
+    choices = {max(text.split("0"), key=len), text.replace("0", DIGIT)}
+    return min(((count(choice), (choice,)) for choice in choices if choice), key=_dearness)
+
+
+def _dearness(choice: tuple[int, tuple[str, ...]]) -> tuple[int, bool, int]:
+    """The fewest finds first; then texts without digits, of which any is slow to look for; then the longest."""
+    often, texts = choice
+    return often, any(DIGIT in text for text in texts), -min(map(len, texts))
 
 
 def _all_of(tree: Any) -> Need:

@@ -30,7 +30,7 @@ status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subproce
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(status, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
-WITHOUT_AUTOMATON = "import sys; sys.modules['ahocorasick_rs'] = None; from doctor.cli import run; run()"
+WITHOUT = "import sys; sys.modules['hyperscan'] = None; from doctor.cli import run; run()"
 
 
 def pieces():
@@ -105,7 +105,7 @@ def main():
         environ = {"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join(sys.path)}
         candidates = {
             "doctor": [sys.executable, "-m", "doctor", "log", str(log)],
-            "doctor, no ahocorasick_rs": [sys.executable, "-c", WITHOUT_AUTOMATON, "log", str(log)],
+            "doctor, no hyperscan": [sys.executable, "-c", WITHOUT, "log", str(log)],
         }
         usable, total = patterns()
         usable = [p for p in usable if _status(["rg", "--no-unicode", "-i", "-e", p, os.devnull]) == 1]
