@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs import paste as paste_module
-from doctor.logs import tail
 from doctor.engine.load import load
 from doctor.engine.match import Matcher
+from doctor.logs import paste as paste_module
+from doctor.logs import tail
 from doctor.logs.paste import Paste
 from doctor.outside import Outside
 
