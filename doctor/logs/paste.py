@@ -84,7 +84,7 @@ class Paste:
         self._wanted: _Wanted = lambda shape, among: ()
         self._rare: Callable[[str], Mapping[str, Sequence[Any]]] | None = None
         self._stands_for: tuple[Sequence[Any], ...] = ()
-        self._tail = Tail(TIMING_MARK, MOST_LATE)
+        self._late = Tail(TIMING_MARK, MOST_LATE)
         self._scanner: Scanner | None = None
         self._last = b""
         self._seen = self._looked_at = 0
@@ -96,7 +96,7 @@ class Paste:
         for line in placed(lines_of(self._chunks)):
             self.count += 1
             self._log.take(line)
-            self._tail.add(line.number, line.text.encode("utf-8", "replace"))
+            self._late.add(line.number, line.text.encode("utf-8", "replace"))
             self._commands.take(line)
             self._keep_head(line.text)
             yield line
@@ -127,7 +127,7 @@ class Paste:
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
         first = self.count + 1
-        self._tail.add(first, block)
+        self._late.add(first, block)
         self._seen += len(block)
         sample, self._last = max(self._last, block, key=len), block
         if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
@@ -251,7 +251,7 @@ class Paste:
     @property
     def log(self) -> Log:
         """What the lines say in numbers."""
-        return self._log.result(self.count, self._tail.lines())
+        return self._log.result(self.count, self._late.lines())
 
     @property
     def commands(self) -> tuple[Command, ...]:
