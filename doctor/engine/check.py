@@ -40,6 +40,9 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
                 yield f"explains {name!r}, and no rule has that cause"
         elif "*" not in name and name not in ids:
             yield f"explains {name!r}, and there is no such rule"
+    for name in rule.differential:
+        if name not in ids:
+            yield f"differential {name!r}, and there is no such rule"
     groups = {name for symptom in rule.symptoms for name in re.compile(symptom.pattern).groupindex}
     for text in _expressions(rule):
         yield from expression_faults(text)

@@ -12,13 +12,14 @@ from doctor.engine.templates import fill, fill_known
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from doctor.engine.match import Hit, Hits
     from doctor.engine.rules import Rule, Symptom
     from doctor.facts.facts import Facts
 
 MOST_EVIDENCE = 5
+MOST_OTHERS = 3
 
 
 class Diagnosis(NamedTuple):
@@ -37,7 +38,7 @@ class _Fired(NamedTuple):
 
 
 def diagnose(
-    rules: Iterable[Rule],
+    rules: Collection[Rule],
     facts: Facts,
     hits: Mapping[str, Hits] | None = None,
     *,
@@ -56,11 +57,46 @@ def diagnose(
         found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
         if found:
             fired.append(found)
+    if any(item.rule.severity != "note" for item in fired):
+        fired = [item for item in fired if not item.rule.fallback]
     findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
+    folded = _fold(findings, {item.rule.id: item.rule for item in fired})
+    others = differential(folded, rules, lang=lang, facts=facts, clean=clean)
     return Diagnosis(
-        _fold(findings, {item.rule.id: item.rule for item in fired}),
+        (*folded, *others),
         tuple(NotChecked(path, reason) for path, reason in sorted(undecided.items())),
     )
+
+
+def differential(
+    findings: tuple[Finding, ...],
+    rules: Collection[Rule],
+    *,
+    lang: str,
+    facts: Facts | None = None,
+    clean: Callable[[str], str] = str,
+) -> tuple[Finding, ...]:
+    """What else could look like these findings, by what their rules say: no more than a few, each cause once."""
+    by_id = {rule.id: rule for rule in rules}
+    told = {finding.cause for finding in _all(findings)}
+    others: list[Finding] = []
+    for finding in findings:
+        for name in by_id[finding.rule].differential if finding.severity != "note" else ():
+            rule = by_id.get(name)  # one that is wrong was left out at loading
+            if rule is None or rule.cause in told or len(others) >= MOST_OTHERS:
+                continue
+            other = advise(rule, lang=lang, evidence=finding.evidence[:1], facts=facts, clean=clean)
+            if other.remedies:  # a rule that needs facts to advise has nothing to say here
+                told.add(rule.cause)
+                severity = max(rule.severity, finding.severity, key=SEVERITIES.index)
+                others.append(other._replace(instead_of=finding.rule, severity=severity))
+    return tuple(others)
+
+
+def _all(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    for finding in findings:
+        yield finding
+        yield from _all(finding.explains)
 
 
 def advise(
@@ -87,7 +123,7 @@ def _by_symptom(
             continue
         if any(other not in hits for other in symptom.also) or any(other in hits for other in symptom.unless):
             continue
-        here = tuple(hit for hit in hits[symptom.pattern].first if symptom.place in ("any", hit.line.place))
+        here = tuple(hit for hit in _hits_of(symptom, hits) if symptom.place in ("any", hit.line.place))
         if not here:
             continue
         if symptom.condition:
@@ -103,6 +139,13 @@ def _by_symptom(
         match.update({name: value for name, value in here[0].groups.items() if value is not None})
     status = "likely" if all(symptom.likely for symptom, _ in best) else "seen"
     return _Fired(rule, status, tuple(Evidence(text, source, number) for number, text in lines), match)
+
+
+def _hits_of(symptom: Symptom, hits: Mapping[str, Hits]) -> tuple[Hit, ...]:
+    found = hits[symptom.pattern]
+    if not symptom.last:
+        return found.first
+    return () if found.last is None else (found.last,)
 
 
 def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:

@@ -22,9 +22,11 @@ class Advice(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One cause of trouble. `status`: seen (evidence on this set-up) or likely (from words alone).
+    """One cause of trouble. `status`: seen (evidence on this set-up), likely (from words alone) or guess (nothing known, only
+    words that are near).
 
     `explains` holds the findings that follow from this one. `subjects` are those of the facts it rests on.
+    `instead_of` is the rule of another finding, when this one is only what else could look like that.
     """
 
     rule: str
@@ -39,6 +41,7 @@ class Finding(NamedTuple):
     references: tuple[str, ...]
     decide: str = ""
     subjects: tuple[str, ...] = ()
+    instead_of: str = ""
 
 
 class NotChecked(NamedTuple):

@@ -6,6 +6,7 @@ be in a line of a shape is found out once.
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from doctor.logs.blocks import blocks_of
 from doctor.logs.facts import MOST_LATE, TIMING_MARK, LogReader
 from doctor.logs.lines import LONGEST, Line, clean, lines_of
 from doctor.logs.scan import ALIKE, scanner, sought
-from doctor.logs.sections import COMMAND_MARKS, Command, CommandReader, may_be_command, placed, placed_after
+from doctor.logs.sections import COMMAND_MARKS, Command, CommandReader, is_output, may_be_command, placed, placed_after
 from doctor.logs.tail import Tail
 
 if TYPE_CHECKING:
@@ -31,12 +32,16 @@ SCAN_FROM = 8 << 20
 """Bytes looked at by shape before a scanner is made: by then most of what every log has is no longer looked for."""
 SAMPLE = 128 << 10
 """Bytes of a text by which the rarest words are chosen."""
+FEW_FINDS = 500
+"""Bytes a find: where there are more, telling lines apart by shape is faster."""
 PATIENCE = 10_000
 """Lines looked at until a new scanner is made: one for less, and with the words that are rare in this text."""
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
 _SHAPE = str.maketrans("123456789", "0" * 9)
 _MOST_SHAPES = 30_000
 _LONGEST_SHAPE = 600
+_TAIL = 24
+"""Lines kept of the end of a text, among which the last one that a program printed is looked for."""
 
 
 class Look(NamedTuple):
@@ -79,6 +84,7 @@ class Paste:
         self._head: list[str] = []
         self._room = HEAD
         self._before = Line(0, "")
+        self._tail: deque[tuple[int, bytes]] = deque(maxlen=_TAIL)
         self._looks = _Looks(self._look)
         self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
         self._wanted: _Wanted = lambda shape, among: ()
@@ -99,6 +105,7 @@ class Paste:
             self._late.add(line.number, line.text.encode("utf-8", "replace"))
             self._commands.take(line)
             self._keep_head(line.text)
+            self._tail.append((self.count, line.text.encode()))
             yield line
 
     def sift(
@@ -133,10 +140,12 @@ class Paste:
         if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
             self._make_scanner(sample)
         clear = self._room <= 0 and b"\x1b" not in block and b"\r" not in block
-        if clear and self._scanner is not None:
-            yield from self._by_finds(first, block, self._scanner.finds(block))
+        finds = self._scanner.finds(block) if clear and self._scanner is not None else None
+        if finds is not None and len(finds) < len(block) // FEW_FINDS + 10:
+            yield from self._by_finds(first, block, finds)
         else:
             yield from self._by_shapes(first, block)
+        self._keep_tail(block)
 
     def _make_scanner(self, sample: bytes) -> None:
         """Scan for what is looked for now, by words that are rare in the sample."""
@@ -243,6 +252,25 @@ class Paste:
             self._head.append(text)
             self._room -= len(text) + 1
 
+    def _keep_tail(self, block: bytes) -> None:
+        """The last lines of a block that ends at line `count`; blank ones do not crowd out the others."""
+        end = block.rstrip()
+        number = self.count - block.count(b"\n", len(end))
+        lines = end.rsplit(b"\n", _TAIL)[-_TAIL:]
+        for place, raw in enumerate(lines, number - len(lines) + 1):
+            if raw.strip():
+                self._tail.append((place, raw[-LONGEST:]))
+
+    @property
+    def last(self) -> Line | None:
+        """The last line that a program printed: not blank, no command, no prompt, no remark."""
+        last = None
+        before = Line(0, "")
+        for number, raw in self._tail:
+            before = placed_after(before, Line(number, clean(raw)))
+            last = before if is_output(before) else last
+        return last
+
     @property
     def head(self) -> str:
         """The first lines as they stand: a settings file is read as a whole, and is short."""
@@ -259,21 +287,18 @@ class Paste:
         return self._commands.result()
 
 
-def _by_line(block: bytes, finds: list[tuple[int, int]]) -> Iterator[tuple[int, set[int]]]:
+def _by_line(block: bytes, finds: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
     """(where a line begins, what is found in it) for each line with finds."""
-    past = 0
-    names: set[int] = set()
+    lines: list[tuple[int, set[int]]] = []
+    past = -1  # where the last of them ends
     for end, name in finds:
-        if end > past and names:
-            yield line, names
-            names = set()
-        if not names:
-            line = block.rfind(b"\n", past, end) + 1 or past
+        if end > past:
+            start = block.rfind(b"\n", max(past, 0), end) + 1
             past = block.find(b"\n", end)
             past = len(block) if past < 0 else past
-        names.add(name)
-    if names:
-        yield line, names
+            lines.append((start, set()))
+        lines[-1][1].add(name)
+    return lines
 
 
 def _line_at(block: bytes, start: int) -> bytes:

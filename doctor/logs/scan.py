@@ -78,7 +78,10 @@ class Scanner:
 
 
 def scanner(wanted: Iterable[Sought], *, once: bool) -> Scanner | None:
-    """A scanner for expressions, which are numbered from 0; None where the package is missing or cannot be used. `once`: each expression is found at most once."""
+    """A scanner for expressions, which are numbered from 0; None where the package is missing or cannot be used.
+
+    `once`: each expression is found at most once in a block.
+    """
     try:
         import hyperscan
     except ImportError:

@@ -49,9 +49,8 @@ class Tail:
         mark = self._mark.encode()
         if b"\x1b" in block or b"\r" in block:  # any line may say something else than its bytes
             for number, raw in enumerate(block.split(b"\n"), first):
-                if mark in raw or b"\x1b" in raw or b"\r" in raw:
-                    if self._fits(clean(raw)):
-                        yield number, raw
+                if (mark in raw or b"\x1b" in raw or b"\r" in raw) and self._fits(clean(raw)):
+                    yield number, raw
             return
         number, passed = first, 0
         at = block.find(mark)

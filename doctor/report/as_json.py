@@ -36,6 +36,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
         "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
         "decide": finding.decide,
+        "instead_of": finding.instead_of,
         "explains": [_finding(item) for item in finding.explains],
         "references": list(finding.references),
     }

@@ -53,7 +53,10 @@ def rows(
     if report.notes:
         yield Row(())
     for number, finding in enumerate(report.findings):
-        yield from _finding(finding, marks, lang, verbose, brief=brief and number > 0 and not verbose)
+        other = bool(finding.instead_of)
+        if other and not report.findings[number - 1].instead_of:
+            yield Row((("head", say("instead", lang)),))
+        yield from _finding(finding, marks, lang, verbose, brief=other or (brief and number > 0 and not verbose))
         yield Row(())
     if not report.findings and report.found_nothing:
         state = "ok" if report.healthy else "unknown"
@@ -77,10 +80,10 @@ def rows(
 def _finding(
     finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
 ) -> Iterator[Row]:
-    label = f"{marks[finding.severity]} {say(finding.severity, lang)}: "
+    label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}: "
     yield Row(
         (
-            (finding.severity, label),
+            ("quiet" if finding.instead_of else finding.severity, label),
             ("title", finding.title),
             ("quiet", f"  ({say(finding.status, lang)} · {finding.rule})"),
         )

@@ -44,3 +44,8 @@ def test_braces_that_are_no_expression_are_a_fault_of_the_rule():
     (fault,) = check(RULE.replace('"REMEDY"', '\'curl -d {"model": "NAME"}\''))
     assert "subject/name" in fault
     assert "cannot be read" in fault
+
+
+def test_a_differential_that_does_not_exist_is_a_fault():
+    (fault,) = check(RULE.replace("phrases ", 'differential = ["subject/none"]\nphrases '))
+    assert fault == "subject/name: differential 'subject/none', and there is no such rule"
