@@ -33,7 +33,7 @@ SCAN_FROM = 8 << 20
 SAMPLE = 128 << 10
 """Bytes of a text by which the rarest words are chosen."""
 FEW_FINDS = 500
-"""Bytes a find: where there are more, telling lines apart by shape is faster."""
+"""Bytes for each line with finds: where there are more such lines, telling all apart by shape is faster."""
 PATIENCE = 10_000
 """Lines looked at until a new scanner is made: one for less, and with the words that are rare in this text."""
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
@@ -140,9 +140,9 @@ class Paste:
         if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
             self._make_scanner(sample)
         clear = self._room <= 0 and b"\x1b" not in block and b"\r" not in block
-        finds = self._scanner.finds(block) if clear and self._scanner is not None else None
-        if finds is not None and len(finds) < len(block) // FEW_FINDS + 10:
-            yield from self._by_finds(first, block, finds)
+        found = _by_line(block, self._scanner.finds(block)) if clear and self._scanner is not None else None
+        if found is not None and len(found) < len(block) // FEW_FINDS + 10:
+            yield from self._by_finds(first, block, found)
         else:
             yield from self._by_shapes(first, block)
         self._keep_tail(block)
@@ -184,10 +184,12 @@ class Paste:
                     yield from self._read(first + index, lines[index], look)
                     next_line = index + 1
 
-    def _by_finds(self, first: int, block: bytes, finds: list[tuple[int, int]]) -> Iterator[tuple[Line, Sequence[Any]]]:
+    def _by_finds(
+        self, first: int, block: bytes, found: list[tuple[int, set[int]]]
+    ) -> Iterator[tuple[Line, Sequence[Any]]]:
         number, start = first, 0  # of the first line that has not been passed
         past = len(block) + 1
-        for line, names in (*_by_line(block, finds), (past, ())):
+        for line, names in (*found, (past, set())):
             # A line after a line of a command is looked at, whatever it is: the command may go on.
             while self._before.place == "command" and start < min(line + 1, past):
                 raw = _line_at(block, start)
