@@ -13,7 +13,6 @@ from doctor.engine.literals import MINIMUM
 from doctor.engine.needs import Need, left_to_ask, need_of, rarest, shape_of
 from doctor.engine.texts import Texts
 from doctor.logs.scan import DIGIT
-from doctor.logs.sections import is_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,7 +79,8 @@ class Matcher:
         last = None
         for line in lines:
             self._try(line, self._trials(shape_of(line.text), hits.full), hits)
-            last = line if is_output(line) else last
+            if self._last and _is_output(line):
+                last = line
         return self._with_last(hits.result(), last)
 
     def sift(self, paste: Paste) -> dict[str, Hits]:
@@ -185,6 +185,12 @@ class _Collected:
     def result(self) -> dict[str, Hits]:
         """Pattern -> its hits."""
         return {pattern: Hits(tuple(hits)) for pattern, hits in self._found.items()}
+
+
+def _is_output(line: Line) -> bool:
+    from doctor.logs.sections import is_output  # many expressions to compile: only for who needs it
+
+    return is_output(line)
 
 
 def _groups(match: re.Match[str]) -> dict[str, Any]:
