@@ -14,6 +14,8 @@ from doctor.logs.scan import DIGIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+MOST_SPELLINGS = 12
+"""So many ways to write a text are told apart: (?:empty|no) choices? has four."""
 _TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
 _DIGIT_RANGE = (ord("0"), ord("9"))
 
@@ -100,22 +102,59 @@ def _dearness(choice: tuple[int, tuple[str, ...]]) -> tuple[int, bool, int]:
 
 def _all_of(tree: Any) -> Need:
     parts: list[Need] = []
-    run = ""
+    runs: tuple[str, ...] = ("",)
     for name, argument in _flat(tree):
-        more, repeated = _run(name, argument)
-        run += more
-        if more and not repeated:
+        spellings = _spellings_of(name, argument)
+        if spellings and len(runs) * len(spellings) <= MOST_SPELLINGS:
+            runs = tuple(run + text for run in runs for text in spellings)
             continue
-        parts.append(_text(run))
+        more, _ = _run(name, argument)
+        parts.append(_any_of(tuple(run + more for run in runs)))
         # The last of a repeated text stands right before what follows.
-        run = more
+        runs = spellings or (more,)
+        if spellings:
+            continue
         if name == "BRANCH":
             branches = [_all_of(branch) for branch in argument[1]]
             parts.append(ANYTHING if ANYTHING in branches else _joined(branches, every=False))
         elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
             parts.append(_all_of(argument[2] if name in REPEATS else argument))
-    parts.append(_text(run))
+    parts.append(_any_of(runs))
     return _joined(parts, every=True)
+
+
+def _any_of(texts: tuple[str, ...]) -> Need:
+    """A text that has a few spellings; those with another one in them say nothing more than that."""
+    needs = [_text(text) for text in texts if not any(other in text and other != text for other in texts)]
+    return ANYTHING if ANYTHING in needs else _joined(needs, every=False)
+
+
+def _spellings(tree: Any) -> tuple[str, ...]:
+    """The texts a piece of a pattern matches, when they are few; else ()."""
+    found: tuple[str, ...] = ("",)
+    for name, argument in _flat(tree):
+        texts = _spellings_of(name, argument)
+        if not texts or len(found) * len(texts) > MOST_SPELLINGS:
+            return ()
+        found = tuple(text + more for text in found for more in texts)
+    return found
+
+
+def _spellings_of(name: str, argument: Any) -> tuple[str, ...]:
+    if name == "AT":  # a place, not a character
+        return ("",)
+    if name == "IN" and all(str(kind) == "LITERAL" for kind, _ in argument):
+        found: tuple[str, ...] = tuple(chr(value).lower() for _, value in argument)
+    elif name == "BRANCH":
+        branches = [_spellings(branch) for branch in argument[1]]
+        found = tuple(text for branch in branches for text in branch) if all(branches) else ()
+    elif name in REPEATS and argument[:2] == (0, 1):
+        body = _spellings(argument[2])
+        found = ("", *body) if body else ()
+    else:
+        more, repeated = _run(name, argument)
+        found = (more,) if more and not repeated else ()
+    return tuple(dict.fromkeys(found)) if len(found) <= MOST_SPELLINGS else ()
 
 
 def _joined(needs: list[Need], *, every: bool) -> Need:

@@ -30,11 +30,11 @@ HEAD = 64 << 10
 """Characters kept of the beginning of a text."""
 SCAN_FROM = 8 << 20
 """Bytes looked at by shape before a scanner is made: by then most of what every log has is no longer looked for."""
-SAMPLE = 128 << 10
+SAMPLE = 64 << 10
 """Bytes of a text by which the rarest words are chosen."""
 FEW_FINDS = 500
 """Bytes for each line with finds: where there are more such lines, telling all apart by shape is faster."""
-PATIENCE = 10_000
+PATIENCE = 5_000
 """Lines looked at until a new scanner is made: one for less, and with the words that are rare in this text."""
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
 _SHAPE = str.maketrans("123456789", "0" * 9)
@@ -93,6 +93,7 @@ class Paste:
         self._late = Tail(TIMING_MARK, MOST_LATE)
         self._scanner: Scanner | None = None
         self._last = b""
+        self._found: deque[bytes] = deque(maxlen=30)
         self._seen = self._looked_at = 0
         self._patience = PATIENCE
         self.count = 0
@@ -148,12 +149,13 @@ class Paste:
         self._keep_tail(block)
 
     def _make_scanner(self, sample: bytes) -> None:
-        """Scan for what is looked for now, by words that are rare in the sample."""
+        """Scan for what is looked for now, by words that are rare in the sample and in the lines found of late."""
         self._patience *= 2
         self._looked_at = 0
         if self._rare is None:
             return
-        rare = self._rare(sample[:SAMPLE].decode("utf-8", "replace"))
+        sample = b"\n".join((*self._found, sample[:SAMPLE]))
+        rare = self._rare(sample.decode("utf-8", "replace"))
         texts = [sought(text) for text in rare]
         if all(texts):
             self._stands_for = tuple(rare.values())
@@ -200,6 +202,7 @@ class Paste:
             raw = _line_at(block, line)
             number += block.count(b"\n", start, line)
             self._looked_at += 1
+            self._found.append(raw[:LONGEST])
             if len(raw) <= _LONGEST_SHAPE or max(names) >= len(self._stands_for):
                 look = self._looks[raw.translate(_DIGITS_TO_0)]
                 if look and not (look.texts and not _holds(raw, look.texts)):
