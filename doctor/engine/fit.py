@@ -25,7 +25,7 @@ SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
 FLOOR = 0.7
 """A best score below this fits nothing."""
 GUESS_FLOOR = 0.75
-"""The same for lines of a program: of the reports at hand, three of five guesses just above it are right, nine of ten well above."""
+"""The same for lines of a program: of the reports at hand three of five guesses just above it are right."""
 
 
 class Seen(NamedTuple):
