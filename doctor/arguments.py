@@ -119,6 +119,21 @@ def parser() -> argparse.ArgumentParser:
     )
     log.add_argument("file", metavar="FILE", help="the text to read; - is standard input")
 
+    plan = verbs.add_parser(
+        "plan",
+        help="the memory a launch command needs, before it is started",
+        description="Works out from the model's header what a launch command needs on each device.",
+        epilog='examples:\n  doctor plan --launch "llama-server -m qwen.gguf -c 65536" --device cuda\n'
+        '  doctor plan --launch "llama-server -m big.gguf --n-cpu-moe 20" --device cuda:2 --build 11434 --format json\n',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    plan.add_argument("--launch", metavar="CMD", required=True, help='the launch command, "llama-server -m FILE …"')
+    plan.add_argument(
+        "--device", metavar="KIND", default="cuda", help="cuda, cuda:N (N cards), rocm, vulkan, metal, sycl or cpu"
+    )
+    plan.add_argument("--build", metavar="N", help="number of the llama.cpp build (default: the newest known)")
+    plan.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
     rules_list = rules_verbs.add_parser("list", parents=[common], help="every rule, a line each")

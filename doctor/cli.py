@@ -48,6 +48,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.log import log
 
         return log
+    if verb == "plan":
+        from doctor.commands.plan import plan
+
+        return plan
     from doctor.commands.rules import rules
 
     return rules
