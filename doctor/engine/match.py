@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.needs import Need, left_to_ask, need_of, shape_of
 from doctor.engine.texts import Texts
+from doctor.logs.sections import is_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,9 +35,10 @@ class Hit(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """The first hits of a pattern."""
+    """The first hits of a pattern, and the one on the last line that a program printed, when that is asked for."""
 
     first: tuple[Hit, ...]
+    last: Hit | None = None
 
 
 class Trial(NamedTuple):
@@ -56,8 +58,11 @@ class Matcher:
         self, rules: Iterable[Rule], needs: Mapping[str, Need] | None = None, *, automaton: bool = True
     ) -> None:
         patterns = {}
+        self._last: set[str] = set()
         for rule in rules:
             for symptom in rule.symptoms:
+                if symptom.last:
+                    self._last.add(symptom.pattern)
                 patterns[symptom.pattern] = symptom.literals
                 patterns.update(zip((*symptom.also, *symptom.unless), symptom.guard_literals, strict=True))
         self._by_text: dict[str, list[str]] = {}
@@ -71,9 +76,11 @@ class Matcher:
     def scan(self, lines: Iterable[Line]) -> dict[str, Hits]:
         """Pattern -> its hits, for the patterns that matched any line."""
         hits = _Collected()
+        last = None
         for line in lines:
             self._try(line, self._trials(shape_of(line.text), hits.full), hits)
-        return hits.result()
+            last = line if is_output(line) else last
+        return self._with_last(hits.result(), last)
 
     def sift(self, paste: Paste) -> dict[str, Hits]:
         """The same for a paste, of which only the lines are looked at that could matter."""
@@ -81,7 +88,15 @@ class Matcher:
         for line, trials in paste.sift(lambda shape: self._trials(shape, hits.full)):
             if self._try(line, trials, hits):
                 paste.forget()
-        return hits.result()
+        return self._with_last(hits.result(), paste.last)
+
+    def _with_last(self, found: dict[str, Hits], line: Line | None) -> dict[str, Hits]:
+        """The hits, where a rule asks for it with the one on the last line."""
+        for pattern in sorted(self._last & found.keys()) if line is not None else ():
+            match = self._regex(pattern).search(line.text) if line is not None else None
+            if match and line is not None:
+                found[pattern] = Hits(found[pattern].first, Hit(line, _groups(match)))
+        return found
 
     def _trials(self, shape: str, full: set[str]) -> tuple[Trial, ...]:
         """What to try on lines of a shape (their digits as 0)."""
@@ -133,7 +148,7 @@ class _Collected:
         kept = self._found.setdefault(pattern, [])
         if len(kept) >= KEEP:
             return False
-        kept.append(Hit(line, {name: _number(value) for name, value in match.groupdict().items()}))
+        kept.append(Hit(line, _groups(match)))
         if len(kept) == KEEP:
             self.full.add(pattern)
         return len(kept) == KEEP
@@ -141,6 +156,10 @@ class _Collected:
     def result(self) -> dict[str, Hits]:
         """Pattern -> its hits."""
         return {pattern: Hits(tuple(hits)) for pattern, hits in self._found.items()}
+
+
+def _groups(match: re.Match[str]) -> dict[str, Any]:
+    return {name: _number(value) for name, value in match.groupdict().items()}
 
 
 def folded(text: str) -> str:

@@ -6,13 +6,14 @@ be in a line of a shape is found out once.
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.logs.blocks import blocks_of
 from doctor.logs.facts import LogReader
 from doctor.logs.lines import LONGEST, Line, clean, lines_of
-from doctor.logs.sections import Command, CommandReader, may_be_command, placed, placed_after
+from doctor.logs.sections import Command, CommandReader, is_output, may_be_command, placed, placed_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,8 @@ HEAD = 64 << 10
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
 _MOST_SHAPES = 30_000
 _LONGEST_SHAPE = 600
+_TAIL = 24
+"""Lines kept of the end of a text, among which the last one that a program printed is looked for."""
 
 
 class Look(NamedTuple):
@@ -69,6 +72,7 @@ class Paste:
         self._head: list[str] = []
         self._room = HEAD
         self._before = Line(0, "")
+        self._tail: deque[tuple[int, bytes]] = deque(maxlen=_TAIL)
         self._looks = _Looks(self._look)
         self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
         self._wanted: Callable[[str], Sequence[Any]] = lambda shape: ()
@@ -81,6 +85,7 @@ class Paste:
             self._log.take(line)
             self._commands.take(line)
             self._keep_head(line.text)
+            self._tail.append((self.count, line.text.encode()))
             yield line
 
     def sift(self, wanted: Callable[[str], Sequence[Any]]) -> Iterator[tuple[Line, Sequence[Any]]]:
@@ -103,6 +108,7 @@ class Paste:
         looks = list(map(self._looks.__getitem__, shapes))
         first = self.count + 1
         self.count += len(shapes)
+        self._keep_tail(block)
         picked = list(compress(range(len(looks)), looks))
         if not picked and self._room <= 0 and self._before.place != "command":
             return
@@ -173,6 +179,25 @@ class Paste:
         if self._room > 0:
             self._head.append(text)
             self._room -= len(text) + 1
+
+    def _keep_tail(self, block: bytes) -> None:
+        """The last lines of a block that ends at line `count`; blank ones do not crowd out the others."""
+        end = block.rstrip()
+        number = self.count - block.count(b"\n", len(end))
+        lines = end.rsplit(b"\n", _TAIL)[-_TAIL:]
+        for place, raw in enumerate(lines, number - len(lines) + 1):
+            if raw.strip():
+                self._tail.append((place, raw[-LONGEST:]))
+
+    @property
+    def last(self) -> Line | None:
+        """The last line that a program printed: not blank, no command, no prompt, no remark."""
+        last = None
+        before = Line(0, "")
+        for number, raw in self._tail:
+            before = placed_after(before, Line(number, clean(raw)))
+            last = before if is_output(before) else last
+        return last
 
     @property
     def head(self) -> str:

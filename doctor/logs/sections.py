@@ -31,6 +31,15 @@ _YAML = re.compile(r"^\s*(?:-\s+)?[a-z_][\w.-]{1,40}:\s*(?:[\"'\[{/\d~]|\S+$|$)"
 _TOML = re.compile(r"^\s*\[+[\w.\"-]+\]+\s*$|^\s*[a-z_][\w.-]*\s*=\s*(?:[\"'\[{\d]|true|false)")
 
 
+# What stands after a program's output when it has ended: a prompt that waits, the fence of a quotation, the exit status.
+_AFTER = re.compile(
+    r"^\s*(?:`{3,}|~{3,}|\$|[#>%❯➜]|PS [A-Za-z]:[^>]{0,200}>|[A-Za-z]:\\[^>]{0,200}>|"
+    r"(?:\([\w.-]+\)\s)?[\w.-]+@[\w.-]+[ :][^$#]{0,200}[$#%])\s*$"
+    r"|^\s*(?:rc|exit(?:[ _]?(?:code|status))?|returncode|status)\s?[=:]?\s?-?\d{1,12}\s*$",
+    re.IGNORECASE,
+)
+
+
 class Command(NamedTuple):
     """A command line of a paste, its continued lines joined, and the number of its first line."""
 
@@ -56,6 +65,11 @@ def placed_after(before: Line, line: Line) -> Line:
 def may_be_command(shape: str) -> bool:
     """Whether any line of this shape (a line with its digits as 0) could be the first of a command."""
     return _place(shape) == "command"
+
+
+def is_output(line: Line) -> bool:
+    """Whether a placed line is something a program printed, and neither blank nor what surrounds a pasted output."""
+    return line.place in ("log", "any") and bool(line.text.strip()) and not _AFTER.match(line.text)
 
 
 class CommandReader:
