@@ -225,6 +225,13 @@ class Outside:
             raise _file_error(path, error) from None
         return FileInfo(found.st_size, found.st_mtime, stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode))
 
+    def owner(self, path: str) -> int | None:
+        """Number of the user a file belongs to; None on Windows, where users have none. Raises OutsideError."""
+        try:
+            return os.stat(path).st_uid if hasattr(os, "getuid") else None
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder that can be seen."""
         try:
