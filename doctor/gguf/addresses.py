@@ -74,7 +74,7 @@ def endpoint_of(environ: Mapping[str, str]) -> str:
 def parse_model(text: str, environ: Mapping[str, str]) -> FileAddress | RepoAddress:
     """Where a model is. Raises RemoteError when the text is no address that can be asked."""
     text = text.strip()
-    if len(text) > MAX_TEXT or any(ord(letter) < 33 for letter in text.replace(" ", "")):
+    if len(text) > MAX_TEXT or not text.isprintable():
         raise RemoteError("address", "this is no address: it is too long or holds control characters")
     lower = text.lower()
     if lower.startswith("hf://"):

@@ -1,12 +1,16 @@
 """What people write for a model that is not on this machine yet."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doctor.gguf.addresses import RemoteError, may_carry_key, parse_model
 from doctor.gguf.fetch import _next
 from doctor.gguf.remote import RemoteTrouble, is_remote, read_remote
 from doctor.outside import Outside
 from doctor.secrets import Vault
+
+STARTS = ["hf://", "hf://o/r", "https://huggingface.co/", "http://", "https://modelscope.cn/models/", "o/r:", "x://"]
 
 
 def complaint(text, *words, **environ):
@@ -103,3 +107,15 @@ def test_a_stranger_cannot_send_us_into_the_private_network():
 def test_no_key_over_an_unencrypted_line():
     assert may_carry_key("https://huggingface.co/x") and may_carry_key("http://127.0.0.1:8000/x")
     assert not may_carry_key("http://huggingface.co/x") and not may_carry_key("http://192.168.1.5/x")
+
+
+@given(st.one_of(st.text(max_size=60), st.builds("{}{}".format, st.sampled_from(STARTS), st.text(max_size=60))))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_an_address_or_refused_in_one_line(text):
+    is_remote(Outside({}), text)
+    try:
+        found = parse_model(text, {})
+    except RemoteError as error:
+        assert error.kind == "address" and "\n" not in str(error)
+    else:
+        assert found[0].startswith(("http://", "https://"))

@@ -8,11 +8,12 @@ import time
 
 import pytest
 
+from doctor.facts.gguf import collect, of_remote
 from doctor.gguf.header import read_header
 from doctor.gguf.remote import FIRST, RemoteHeader, RemoteTrouble, read_remote
 from doctor.outside import Outside
 from doctor.secrets import Vault
-from tests.gguf.headers import INDEX, header_of
+from tests.gguf.headers import INDEX, header_of, model_file
 from tests.gguf.raw import gguf_bytes, gguf_string
 from tests.gguf.web import File, raw, serving
 
@@ -574,3 +575,18 @@ def test_a_proxy_of_the_environment_is_used_for_others_only(web):
     same_as_local(found, header, GIB)
     complaint(ask("http://models.invalid/m.gguf", http_proxy=web.url, no_proxy="invalid"), "unreachable")
     complaint(ask("http://127.0.0.1:9/m.gguf", http_proxy=web.url), "unreachable")
+
+
+# --- facts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["qwen3.6-27b-mtp-q4_k_m", "gpt-oss-20b-mxfp4"])
+def test_the_facts_are_those_of_the_downloaded_file(web, tmp_path, name):
+    from dataclasses import replace
+
+    web.pages[f"/{name}.gguf"] = File(header_of(name), INDEX[name]["file_bytes"])
+    far = of_remote(ask(f"{web.url}/{name}.gguf"))
+    near = collect(Outside({}), str(model_file(tmp_path, name)))
+    assert far.path == f"{web.url}/{name}.gguf"
+    hashes = {field: getattr(near, field) for field in ("path", "sha256", "sha256_expected", "sha256_source")}
+    assert replace(far, **hashes) == near
