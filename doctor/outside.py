@@ -223,6 +223,13 @@ class Outside:
             raise _file_error(path, error) from None
         return FileInfo(found.st_size, found.st_mtime, stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode))
 
+    def owner(self, path: str) -> int | None:
+        """Number of the user a file belongs to; None on Windows, where users have none. Raises OutsideError."""
+        try:
+            return os.stat(path).st_uid if hasattr(os, "getuid") else None
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder that can be seen."""
         try:
@@ -307,8 +314,9 @@ class Outside:
         body: bytes | None = None,
         timeout: float = 3.0,
         limit: int = BODY_LIMIT,
+        proxy: str | None = None,
     ) -> HttpReply:
-        """One request, straight to the address: no proxy, no redirect, at most `limit` bytes of body read.
+        """One request, straight to the address unless a `proxy` is named: no redirect, at most `limit` bytes of body.
 
         `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid,
         failed.
@@ -316,10 +324,17 @@ class Outside:
         import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
 
         late = OutsideError("timeout", f"{url}: no whole answer within {timeout:g} s")
-        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit))
+        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit, proxy))
 
     def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float, limit: int
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+        limit: int,
+        proxy: str | None = None,
     ) -> HttpReply:
         import httpx
 
@@ -330,7 +345,11 @@ class Outside:
             with (
                 # Building a TLS context costs 0.1 s of CPU: only https pays for it.
                 httpx.Client(
-                    trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:")
+                    trust_env=False,
+                    follow_redirects=False,
+                    timeout=timeout,
+                    verify=url.startswith("https:"),
+                    proxy=proxy,
                 ) as client,
                 client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
             ):

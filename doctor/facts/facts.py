@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
+from doctor.facts.fit_params import FitParams
 from doctor.facts.gguf import Gguf
 from doctor.facts.gpu import Gpu
 from doctor.facts.launch import Launch
@@ -18,7 +19,10 @@ from doctor.facts.server import Server
 
 @dataclass(frozen=True)
 class Facts:
-    """One record a subject. A subject that was not looked at is Unknown with the reason."""
+    """One record a subject. A subject that was not looked at is Unknown with the reason.
+
+    `fit_params` is only asked for (`doctor plan --verify`), never looked at by itself: it is absent otherwise.
+    """
 
     machine: Fact[Machine]
     gpu: Fact[Gpu]
@@ -29,9 +33,10 @@ class Facts:
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
     log: Fact[Log]
+    fit_params: Fact[FitParams] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts))
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
 
 
 def nothing_known(reason: str) -> Facts:
