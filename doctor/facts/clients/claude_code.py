@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.clients.claude_code_paths import Paths, installation, paths_of
-from doctor.facts.clients.json_file import JsonFile, read_json
+from doctor.facts.clients.data_file import DataFile as JsonFile
+from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.keys import credential
 from doctor.facts.clients.record import Client, Credential, Setting
 from doctor.facts.record import Fact, Unknown, known
