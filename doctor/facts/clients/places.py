@@ -33,7 +33,8 @@ class Found(NamedTuple):
 class Places:
     """Settings files, highest first, and the environment with .env files, and a memory of the values that lost.
 
-    `env_win`: the .env files beat the environment, as in aider.
+    `env_win`: the .env files beat the environment, as in aider. `block`: the key of the settings files under which
+    variables stand that beat those of the environment, even when they are blank, as in Claude Code.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Places:
         env_files: Iterable[DataFile] = (),
         *,
         env_win: bool = False,
+        block: str = "",
     ) -> None:
         self.outside = outside
         self.vault = vault
         self.files = tuple(files)
         self.env_files = tuple(env_files)
         self._env_win = env_win
+        self._block = block
         self._losers: dict[tuple[str, str, int | None], Found] = {}
         self._asked: set[str] = set()
         self._secret: set[str] = set()
@@ -67,8 +70,17 @@ class Places:
                 for file in self.env_files
                 if isinstance(value := file.data.get(name), str)
             ]
-            found += files + shell if self._env_win else shell + files
+            if self._block:
+                found += self._masked(name, shell)
+            else:
+                found += files + shell if self._env_win else shell + files
         return found
+
+    def _masked(self, name: str, shell: list[Found]) -> list[Found]:
+        """The one value of a variable that counts."""
+        found = [item._replace(name=name) for item in self.key(self._block, name)] + shell
+        self.loses(*(item for item in found[1:] if item.value != found[0].value))
+        return found[:1]
 
     def key(self, *path: Key) -> list[Found]:
         """The values of a key of the settings files, the winning one first."""
@@ -125,7 +137,7 @@ class Places:
     def loses(self, *found: Found) -> None:
         """Note values that have no effect."""
         for item in found:
-            if item.value.strip():
+            if item.value:
                 self._losers[item.name, item.source, item.line] = item
 
     def _clean(self, found: Found) -> str:
