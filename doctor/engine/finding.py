@@ -26,7 +26,8 @@ class Finding(NamedTuple):
     words that are near).
 
     `explains` holds the findings that follow from this one. `subjects` are those of the facts it rests on.
-    `instead_of` is the rule of another finding, when this one is only what else could look like that.
+    `instead_of` is the rule of another finding, when this one is only what else could look like that. `about` is the
+    client that the finding is about, "" when it is about no single one.
     """
 
     rule: str
@@ -42,6 +43,7 @@ class Finding(NamedTuple):
     decide: str = ""
     subjects: tuple[str, ...] = ()
     instead_of: str = ""
+    about: str = ""
 
 
 class NotChecked(NamedTuple):
