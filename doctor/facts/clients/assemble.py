@@ -53,7 +53,7 @@ class Configured(NamedTuple):
     """What was found for one client or one of its servers. `appends`: None for what its wire has."""
 
     base: Fact[Setting] = None
-    credentials: tuple[Credential, ...] = ()
+    credentials: Fact[tuple[Credential, ...]] = ()
     model: Setting | None = None
     small_model: Setting | None = None
     other_models: tuple[Setting, ...] = ()
@@ -128,7 +128,9 @@ def with_profiles(made: Client, places: Places) -> Client:
     return dataclasses.replace(
         made,
         **changes,
-        credentials=tuple(told(item) for item in known(made.credentials) or ()),
+        credentials=made.credentials
+        if isinstance(made.credentials, Unknown)
+        else tuple(told(item) for item in made.credentials or ()),
         settings=tuple(told(item) for item in known(made.settings) or ()),
         other_models=tuple(told(item) for item in known(made.other_models) or ()),
         overridden=places.overridden(),

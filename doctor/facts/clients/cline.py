@@ -31,6 +31,7 @@ WIRE_OF = {"anthropic": "anthropic-messages", "openai-native": "openai-responses
 # Variables of the command line that hold a key, by provider.
 KEY_VARIABLES = {
     "openai": "OPENAI_API_KEY",
+    "openai-compatible": "OPENAI_API_KEY",
     "openai-native": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
 }

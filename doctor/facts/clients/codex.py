@@ -52,10 +52,11 @@ def collect(outside: Outside, vault: Vault) -> Client:
     if trusted and project.path != user.path:
         files.insert(0, project)
     places = Places(outside, vault, files)
-    login = read_json(outside, join(home, "auth.json"))
+    found = _configured(places, read_json(outside, join(home, "auth.json")))
     if project.found and not trusted and project.path != user.path:
-        places.loses(*at(project, "model"), *at(project, "model_provider"), *at(project, "openai_base_url"))
-    return client(places, KIND, _configured(places, login))
+        untrusted = places.record(Found("trust_level", "untrusted", project.path, 1))
+        found = found._replace(settings=(*found.settings, untrusted))
+    return client(places, KIND, found)
 
 
 def _configured(places: Places, login: DataFile) -> Configured:
@@ -103,11 +104,7 @@ def _unusable(places: Places, name: str, table: tuple[Key, ...], own: bool) -> s
 
 def _own_keys(places: Places, login: DataFile) -> tuple[Credential, ...]:
     """The keys of the built-in provider. OPENAI_API_KEY is not among them: 0.171.0 sends no header for it."""
-    key = places.credential("authorization", places.variable("CODEX_API_KEY"), at(login, "OPENAI_API_KEY"))
-    unread = places.variable("OPENAI_API_KEY")
-    places.hides("OPENAI_API_KEY")
-    places.loses(*unread)
-    return key
+    return places.credential("authorization", places.variable("CODEX_API_KEY"), at(login, "OPENAI_API_KEY"))
 
 
 def _provider_keys(places: Places, table: tuple[Key, ...]) -> tuple[Credential, ...]:

@@ -25,6 +25,7 @@ KIND = Kind(
     name="Continue",
     program=Program(("cn",), "@continuedev/cli", ("continue.continue",)),
     wire_api="openai-chat",
+    proxies=("http", "https"),
     first_request=1_743,
 )
 WIRE_OF = {"anthropic": "anthropic-messages", "ollama": "ollama", "gemini": "google-genai"}

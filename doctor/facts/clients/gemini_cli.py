@@ -21,6 +21,7 @@ KIND = Kind(
     name="Gemini CLI",
     program=Program(("gemini",), "@google/gemini-cli"),
     wire_api="google-genai",
+    proxies=("http", "https"),
     default_base="https://generativelanguage.googleapis.com",
 )
 SYSTEM = {

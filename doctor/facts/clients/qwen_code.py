@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doctor.facts.clients.assemble import WIRES, Configured, Kind, client
+from doctor.facts.clients.assemble import Configured, Kind, client
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
@@ -31,6 +31,8 @@ SYSTEM = {"win32": "C:\\ProgramData\\qwen-code", "darwin": "/Library/Application
 SYSTEM_ELSEWHERE = "/etc/qwen-code"
 AUTH: tuple[Key, ...] = ("security", "auth")
 WIRE_OF = {"openai": "openai-chat", "anthropic": "anthropic-messages", "gemini": "google-genai"}
+# For Anthropic's protocol too the key is a Bearer token (0.24.4; 0.15.10 sent x-api-key).
+HEADERS = {"openai": "authorization", "anthropic": "authorization", "gemini": "x-goog-api-key"}
 VARIABLES = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 SETTINGS = (
     (*AUTH, "selectedType"),
@@ -90,7 +92,7 @@ def _configured(places: Places) -> Configured:
     )
     return Configured(
         base=places.setting(own("baseUrl"), places.variable(f"{prefix}_BASE_URL"), places.key(*AUTH, "baseUrl")),
-        credentials=places.credential(WIRES[wire].header, keys),
+        credentials=places.credential(HEADERS[kind], keys),
         model=model,
         wire_api=wire,
         appends="/v1/messages" if kind == "anthropic" else None,

@@ -63,8 +63,6 @@ UNUSABLE = {
     "provider-reserved": "it does not let its own providers be defined anew",
     "model-unlisted": "the model it is told to use is not in its list",
     "model-prefix": "the model id lacks the name of its provider in front",
-    "model-missing": "no model is named, and it has none of its own for this server",
-    "untrusted": "settings of a project count only once the project is trusted",
 }
 """Why a client will not send anything although it has a base URL, as `Client.unusable` names it."""
 

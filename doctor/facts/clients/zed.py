@@ -72,8 +72,8 @@ def _provider(places: Places, file: DataFile, table: tuple[Key, ...], provider: 
         KIND,
         Configured(
             base=places.setting(at(file, *table, "api_url")),
-            # The keychain is not read: no variable says nothing about it.
-            credentials=places.credential(WIRES[provider.wire_api].header, places.variable(provider.key)),
+            credentials=places.credential(WIRES[provider.wire_api].header, places.variable(provider.key))
+            or Unknown("Zed keeps keys in the system's keychain, which is not read"),
             model=used or (places.setting(at(file, *first, "name")) if models else None),
             wire_api=provider.wire_api,
             appends=provider.appends,

@@ -27,9 +27,18 @@ CASES = [
 ]
 
 
+def placed(text, here):
+    for name, folder in here.items():
+        text = text.replace(name, folder)
+    return text
+
+
 @pytest.mark.parametrize(("folder", "module", "case"), CASES, ids=[f"{f}-{c['case']}" for f, _, c in CASES])
 def test_the_request_is_the_one_that_was_really_made(folder, module, case, tmp_path):
-    world = Home(tmp_path, case["files"], {"SHELL": "/bin/sh", **case["env"]})
+    here = {"{HOME}": str(tmp_path / "home"), "{WORK}": str(tmp_path / "work")}
+    env = {name: placed(value, here) for name, value in case["env"].items()}
+    files = {path: placed(text, here) for path, text in case["files"].items()}
+    world = Home(tmp_path, files, {"SHELL": "/bin/sh", **env})
     vault = Vault()
     client = collected(importlib.import_module(f"doctor.facts.clients.{module}"), world, vault)[0]
     sent = case["sent"]
@@ -44,6 +53,8 @@ def test_the_request_is_the_one_that_was_really_made(folder, module, case, tmp_p
     if sent["model"] is not None:
         assert client.model.value == sent["model"]
     keys = {key.header: vault.get(key.token) for key in client.credentials if key.token}
+    if client.id == "codex" and any("newline" in key.problems for key in client.credentials):
+        keys = {}  # it leaves out a header that cannot be sent
     for header, prefix in (("authorization", "Bearer "), ("x-api-key", ""), ("x-goog-api-key", "")):
         there = sent.get(header)
         # Continue sends the word alone where it has no key.
