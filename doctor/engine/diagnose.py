@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.conditions import Evaluator, parse, truth
-from doctor.engine.finding import Advice, Evidence, Finding, NotChecked
+from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, every
 from doctor.engine.rules import EACH, SEVERITIES, in_builds
 from doctor.engine.templates import fill, fill_known
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from doctor.engine.match import Hit, Hits
     from doctor.engine.rules import Rule, Symptom
@@ -86,7 +86,7 @@ def differential(
 ) -> tuple[Finding, ...]:
     """What else could look like these findings, by what their rules say: no more than a few, each cause once."""
     by_id = {rule.id: rule for rule in rules}
-    told = {finding.cause for finding in _all(findings)}
+    told = {finding.cause for finding in every(findings)}
     others: list[Finding] = []
     for finding in findings:
         for name in by_id[finding.rule].differential if finding.severity != "note" else ():
@@ -99,12 +99,6 @@ def differential(
                 severity = max(rule.severity, finding.severity, key=SEVERITIES.index)
                 others.append(other._replace(instead_of=finding.rule, severity=severity))
     return tuple(others)
-
-
-def _all(findings: tuple[Finding, ...]) -> Iterator[Finding]:
-    for finding in findings:
-        yield finding
-        yield from _all(finding.explains)
 
 
 def advise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -44,6 +45,13 @@ class Finding(NamedTuple):
     subjects: tuple[str, ...] = ()
     instead_of: str = ""
     about: str = ""
+
+
+def every(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with all that they explain."""
+    for finding in findings:
+        yield finding
+        yield from every(finding.explains)
 
 
 class NotChecked(NamedTuple):

@@ -133,7 +133,7 @@ def with_profiles(made: Client, places: Places) -> Client:
         else tuple(told(item) for item in made.credentials or ()),
         settings=tuple(told(item) for item in known(made.settings) or ()),
         other_models=tuple(told(item) for item in known(made.other_models) or ()),
-        overridden=places.overridden(),
+        overridden=tuple(told(item) for item in places.overridden()),
     )
 
 
