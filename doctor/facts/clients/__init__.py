@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING
 
+from doctor.facts.clients.env_file import PROFILES, PROFILES_WINDOWS
 from doctor.facts.record import known
 from doctor.facts.urls import is_loopback, parse_address
 
@@ -36,8 +37,15 @@ CLIENTS = (
     "gateway",
 )
 """Modules of this package with `collect(outside, vault) -> Client` or several, in the order in which they are shown."""
-SHARED = {"OPENAI_BASE_URL": "openai-sdk", "OPENAI_API_BASE": "aider", "ANTHROPIC_BASE_URL": "claude-code"}
-"""Variables that several programs read, and the client that is shown where there is no sign of any other."""
+SHARED = {
+    "OPENAI_BASE_URL": ("openai-sdk",),
+    "OPENAI_API_BASE": ("aider",),
+    "ANTHROPIC_BASE_URL": ("claude-code", "anthropic-sdk"),
+}
+"""Variables that several programs read, and the client that is shown where there is no sign of any other: the first for a
+variable of the environment, the last for one of a .env file."""
+SHARED_PLACES = ("environment", ".env", *PROFILES, *PROFILES_WINDOWS)
+"""How places end that every program reads."""
 PORT_SECONDS = 0.3
 MOST_PORTS = 8
 
@@ -59,15 +67,14 @@ def is_in_use(client: Client) -> bool:
     if known(client.installed) or known(client.problems):
         return True
     base = known(client.base_url)
-    if base is not None and SHARED.get(base.name, client.id) == client.id:
-        return True
+    if base is not None:
+        owners = SHARED.get(base.name, (client.id,))
+        if client.id == (owners[0] if base.source == "environment" else owners[-1]):
+            return True
     own = [known(client.model), known(client.small_model), *(known(client.credentials) or ())]
     own += known(client.settings) or ()
-    shared = (".env",)
-    return any(
-        place is not None and place.source != "environment" and not place.source.endswith(shared)
-        for place in (base, *own)
-    )
+    own += known(client.overridden) or ()
+    return any(place is not None and not place.source.endswith(SHARED_PLACES) for place in (base, *own))
 
 
 def _with_ports(outside: Outside, clients: list[Client]) -> tuple[Client, ...]:

@@ -73,6 +73,10 @@ def client(places: Places, kind: Kind, found: Configured = Configured()) -> Clie
     installed, version = installation(places.outside, kind.program)
     wire_api = found.wire_api or kind.wire_api
     appends = WIRES[wire_api].appends if found.appends is None else found.appends
+    problems = places.problems()
+    if found.base is None and problems:
+        # What cannot be read may hold the address.
+        found = found._replace(base=Unknown(problems[0]))
     base = known(found.base)
     model = known(found.model)
     request_url = request(base.value if base else kind.default_base, appends, model.value if model else "")
@@ -97,7 +101,7 @@ def client(places: Places, kind: Kind, found: Configured = Configured()) -> Clie
         else places.proxy(request_url, kind.proxies),
         settings=found.settings,
         overridden=(),
-        problems=places.problems(),
+        problems=problems,
         appends=appends,
         other_models=found.other_models,
         listens=found.listens,
