@@ -5,6 +5,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doctor.facts.clients import CLIENTS, collect_all, is_in_use
 from doctor.facts.record import Unknown, known, to_json
@@ -367,3 +369,37 @@ def test_no_key_is_in_any_record(tmp_path):
     clients = collect_all(world, vault)
     assert {client.id for client in clients} >= {"qwen-code", "openai-sdk"}
     assert secret not in json.dumps(to_json(clients))
+
+
+_WORDS = st.sampled_from(
+    """env model models provider providers options baseURL apiKey apiBase api_base base_url model_list litellm_params
+    language_models api_url openai_compatible available_models Providers Router default name security auth apiKey
+    modelProviders openai envKey id lastUsedProvider settings model_providers l limit context general_settings use
+    BASIC_MODEL providerProfiles apiConfigs currentApiConfigName headers http_headers small_model HOST PORT""".split()
+)
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["http://[", "http://a:b@c:99999", "\ud800", "l/m", "l,m", "openai", "$X", "{env:X}", "os.environ/X"]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORDS | st.text(max_size=3), inner, max_size=4),
+    max_leaves=14,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(_WORDS, _VALUES, max_size=6), st.text(max_size=20))
+def test_no_content_of_a_file_can_break_a_client(data, text):
+    for module, system, files, environ, _ in ROOMS:
+        odd = {path: data if not path.endswith((".env", "crushrc", ".toml")) else text for path in files}
+        for client in collect_all_of(module, home_of(system, odd, {**environ, "OPENAI_MODEL": text})):
+            assert client.id
+
+
+def collect_all_of(module, world):
+    made = importlib.import_module(f"doctor.facts.clients.{module}").collect(world, Vault())
+    return made if isinstance(made, tuple) else (made,)
