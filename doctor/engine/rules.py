@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 SEVERITIES = ("error", "warning", "note")
 PRICES = ("none", "speed", "quality", "context", "restart", "download", "money", "work")
+EACH = {"clients": "client"}
+"""Lists of facts that a rule can look at item by item, and the name of an item in its expressions."""
 PLACES = ("any", "log", "command", "config")
 
 
@@ -76,7 +78,9 @@ class Rule(NamedTuple):
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
     50 is usual, 20 is a consequence or a generic text. `differential` names the rules whose cause can look exactly like
     this one: they are offered beside it, with what would tell them apart. `fallback`: told only when no error or warning
-    is: it says what would decide, and how to get it.
+    is: it says what would decide, and how to get it. `each`: the name of a list of facts, `clients`, whose items are
+    looked at one by one: in the rule's expressions `client` is one of them, and there is a finding for each that it is
+    true of.
     """
 
     id: str
@@ -95,6 +99,7 @@ class Rule(NamedTuple):
     remedies: tuple[Remedy, ...]
     examples: tuple[Example, ...]
     fallback: bool
+    each: str = ""
 
 
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
@@ -102,7 +107,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     reader = _Reader(rule_id, data)
     reader.only(
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
-        "references", "symptom", "when", "remedy", "example", "fallback",
+        "references", "symptom", "when", "remedy", "example", "fallback", "each",
     )  # fmt: skip
     rule = Rule(
         id=rule_id,
@@ -129,6 +134,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
             if item.only("text", "facts", "match")
         ),
         fallback=reader.flag("fallback"),
+        each=reader.choice("each", ("", *EACH), ""),
     )
     if data.get("id", rule_id) != rule_id:
         raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")

@@ -106,10 +106,10 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         if ":" in host and not host.startswith("["):
             host = f"[{host}]"
         return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), "launch"
-    for client in clients:
-        base = known(client.base_url)
-        if base is not None and is_loopback(base.value):
-            return base.value, f"client {client.id}"
+    local = [client for client in clients if (base := known(client.base_url)) and is_loopback(base.value)]
+    # A client whose server answers says more than one whose server may be long gone.
+    for client in sorted(local, key=lambda client: known(client.port_open) is not True):
+        return client.base_url.value, f"client {client.id}"
     return DEFAULT_URL, "default"
 
 
@@ -137,7 +137,7 @@ def _key_token(
     for client in clients:
         base = known(client.base_url)
         credentials = known(client.credentials)
-        if base is not None and credentials and _origin(base.value) == _origin(url):
+        if base is not None and credentials and credentials[0].token and _origin(base.value) == _origin(url):
             return str(credentials[0].token)
     return None
 
