@@ -48,6 +48,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.log import log
 
         return log
+    if verb == "verify":
+        from doctor.commands.verify import verify
+
+        return verify
     from doctor.commands.rules import rules
 
     return rules

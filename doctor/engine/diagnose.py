@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from doctor.engine.match import Hit, Hits
-    from doctor.engine.rules import Rule, Symptom
+    from doctor.engine.rules import Rule, Symptom, When
     from doctor.facts.facts import Facts
 
 MOST_EVIDENCE = 5
@@ -35,6 +35,7 @@ class _Fired(NamedTuple):
     evidence: tuple[Evidence, ...]
     match: dict[str, Any]
     subjects: tuple[str, ...] = ()
+    bound: Mapping[str, Any] = {}
 
 
 def diagnose(
@@ -150,18 +151,27 @@ def _hits_of(symptom: Symptom, hits: Mapping[str, Hits]) -> tuple[Hit, ...]:
 
 def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:
     for when in rule.when:
-        evaluator = Evaluator({**roots, "match": {}})
-        result = truth(evaluator.evaluate(parse(when.expr)))
-        if result is True:
-            subjects = tuple(
-                dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
-            )
-            return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator, source), {}, subjects)
-        if isinstance(result, Unknown):
-            for path, value in evaluator.reads.items():
-                if isinstance(value, Unknown):
-                    undecided[path] = value.reason
+        for bound in _bindings(when, roots):
+            evaluator = Evaluator({**roots, **bound, "match": {}})
+            result = truth(evaluator.evaluate(parse(when.expr)))
+            if result is True:
+                read = (_subject(path) for path, value in evaluator.reads.items() if value is not None)
+                subjects = tuple(dict.fromkeys(when.each if name in bound else name for name in read))
+                status = "likely" if when.likely else "seen"
+                return _Fired(rule, status, _facts_read(evaluator, source), {}, subjects, bound)
+            if isinstance(result, Unknown):
+                for path, value in evaluator.reads.items():
+                    if isinstance(value, Unknown):
+                        undecided[path] = value.reason
     return None
+
+
+def _bindings(when: When, roots: dict[str, Any]) -> list[dict[str, Any]]:
+    """The names a condition adds to the facts: none, or each item of a list in turn."""
+    if not when.each:
+        return [{}]
+    items = roots.get(when.each)
+    return [{when.one: item} for item in items] if isinstance(items, (tuple, list)) else []
 
 
 def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
@@ -199,7 +209,7 @@ def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
 
 def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[str], str]) -> Finding:
     rule = fired.rule
-    evaluator = Evaluator({**roots, "match": fired.match}, clean)
+    evaluator = Evaluator({**roots, **fired.bound, "match": fired.match}, clean)
     remedies = []
     for remedy in rule.remedies:
         if remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is False:

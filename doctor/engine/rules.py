@@ -47,10 +47,20 @@ class Symptom(NamedTuple):
 
 
 class When(NamedTuple):
-    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause."""
+    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause.
+
+    `each` names a list of facts ("ladders"): the condition is asked of one after the other, called by the singular
+    ("ladder") there and in the rule's texts, and the first that fulfils it is the one that is spoken of.
+    """
 
     expr: str
     likely: bool
+    each: str
+
+    @property
+    def one(self) -> str:
+        """What an item of `each` is called."""
+        return self.each.removesuffix("s")
 
 
 class Remedy(NamedTuple):
@@ -118,9 +128,9 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(
-            When(item.text("expr"), item.flag("likely"))
+            When(item.text("expr"), item.flag("likely"), item.text("each", ""))
             for item in reader.tables("when")
-            if item.only("expr", "likely")
+            if item.only("expr", "likely", "each")
         ),
         remedies=tuple(_remedy(item) for item in reader.tables("remedy")),
         examples=tuple(

@@ -9,6 +9,7 @@ from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
 from doctor.facts.gguf import Gguf
 from doctor.facts.gpu import Gpu
+from doctor.facts.ladder.record import Ladder
 from doctor.facts.launch import Launch
 from doctor.facts.log import Log
 from doctor.facts.machine import Machine
@@ -28,6 +29,7 @@ class Facts:
     launch: Fact[Launch]
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
+    ladders: Fact[tuple[Ladder, ...]]
     log: Fact[Log]
 
 
