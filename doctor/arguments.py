@@ -112,10 +112,11 @@ def parser() -> argparse.ArgumentParser:
         "verify",
         parents=[common],
         help="climb from a client's settings to an answer of the model, rung by rung",
-        description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, ready, key, path, "
-        "model, context, template. It stops at the first that does not hold and says why. With --deep also a reply, a stream, a tool "
-        "call, the prompt cache and the speed. Keys go to the address under test only; redirects are not followed.",
-        epilog="examples:\n  doctor verify                                    every client here that asks a server on this machine\n"
+        description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, "
+        "ready, key, path, model, context, template. It stops at the first that does not hold and says why. With --deep "
+        "also a reply, a stream, a tool call, the prompt cache and the speed. Keys go to the address under test only; "
+        "redirects are not followed.",
+        epilog="examples:\n  doctor verify                     every client here that asks a server on this machine\n"
         "  doctor verify http://127.0.0.1:8080/v1\n  doctor verify --client claude-code --deep\n"
         "  doctor verify https://gateway.example/api/v1 --key-env MY_KEY --model qwen3\n"
         "  doctor verify http://127.0.0.1:8080 --origin http://localhost:3000\n",

@@ -61,12 +61,23 @@ def verify(options: argparse.Namespace, outside: Outside) -> Exit:
 
 
 def about_the_way(findings: tuple[Finding, ...], ladders: tuple[Ladder, ...]) -> tuple[Finding, ...]:
-    """Of a broken way only what says why it is broken; of a sound one everything."""
+    """Of a broken way only what says why it is broken; of a sound one everything.
+
+    What breaks the way is an error here and what the way survives a warning, whatever the rule is elsewhere.
+    """
     if not any(known(ladder.failed) for ladder in ladders):
-        return findings
-    kept = [found for found in findings if any(subject in WAY for one in every((found,)) for subject in one.subjects)]
-    errors = [found for found in kept if found.severity != "note"]
-    return tuple(errors or kept or findings)
+        return tuple(_at_most_warning(found) for found in findings)
+    # The lowest rungs are the server's own record: where no rule speaks of the ladder, one does of the server.
+    for subject in WAY:
+        kept = [found for found in findings if any(subject in one.subjects for one in every((found,)))]
+        if kept:
+            return tuple(found._replace(severity="error") for found in kept)
+    return findings
+
+
+def _at_most_warning(found: Finding) -> Finding:
+    survived = "ladders" in found.subjects or found.instead_of
+    return found._replace(severity="warning") if survived and found.severity == "error" else found
 
 
 def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:

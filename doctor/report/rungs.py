@@ -47,7 +47,7 @@ NAMES = {
 
 DETAILS: tuple[tuple[str, str], ...] = (
     (r"it makes the model work: --deep", "会占用模型：加 --deep"),
-    (r"(\S+) is ([^,]+(?:, [^,]+)*)", r"\1 是 \2"),
+    (r"(\S+) is ([0-9a-f.:]+(?:, [0-9a-f.:]+)*)", r"\1 是 \2"),
     (r"no proxy variable takes the request", "没有代理变量会截走请求"),
     (r"(\S+) is set, and NO_PROXY spares (\S+)", r"设置了 \1，但 NO_PROXY 排除了 \2"),
     (r"(\S+) sends requests to (\S+), and nothing listens there", r"\1 把请求发到 \2，而那里没有程序监听"),
@@ -99,6 +99,8 @@ DETAILS: tuple[tuple[str, str], ...] = (
     (r"answers, (\d+) tokens read", r"有回答，读入 \1 个 token"),
     (r"answers \(the first (\d+) tokens are thinking\)", r"有回答（前 \1 个 token 是思考）"),
     (r"(\d+) pieces, the first after (\d+) ms", r"\1 段，第一段在 \2 毫秒后"),
+    (r"no call within (\d+) tokens, only text: (.*)", r"\1 个 token 内没有调用，只有文字：\2"),
+    (r"the call came as text: (.*)", r"调用以文字形式返回：\1"),
     (r"text instead of a tool call: (.*)", r"返回的是文字，不是工具调用：\1"),
     (
         r"(\d+) of (\d+) tokens came from the cache on the second turn",

@@ -97,7 +97,8 @@ def _ladder(climb: Climb, rungs: tuple[Rung, ...], deep_too: bool, same_server: 
         "failed": broken.name if broken else None,
         "reason": broken.reason if broken else None,
         "detail": broken.detail if broken else None,
-        "reasons": tuple(rung.reason for rung in rungs if rung.reason),
+        # Beside a failure the warnings do not matter: there is one thing to do first.
+        "reasons": (broken.reason,) if broken else tuple(rung.reason for rung in rungs if rung.reason),
     }
     rest = {name: climb.found.get(name) for name in field_types(Ladder) if name not in values}
     return Ladder(**values, **rest)  # type: ignore[arg-type]

@@ -117,10 +117,7 @@ def tools(climb: Climb) -> Step:
     if found.problem:
         return failed(found.problem, _what_came(found, answer))
     if not found.calls:
-        cut = found.usage.completion is not None and found.usage.completion >= TOOL_TOKENS
-        why = f"only text within {TOOL_TOKENS} tokens" if cut else "text instead of a tool call"
-        sure = failed if climb.target.client and not cut else warned
-        return sure("tool-call-missing", f"{why}: {' '.join(found.text.split())[:60]!r}")
+        return _no_call(climb, found)
     name, arguments = found.calls[0]
     try:
         read = json.loads(arguments)
@@ -129,3 +126,14 @@ def tools(climb: Climb) -> Step:
     if not isinstance(read, dict):
         return failed("tool-call-broken", f"the arguments of the call are no JSON object: {arguments[:60]!r}")
     return passed(f"{name}({', '.join(f'{key}={value}' for key, value in list(read.items())[:3])})"[:80])
+
+
+def _no_call(climb: Climb, found: Reply) -> Step:
+    """Text came instead: the call itself, unread by the server, or something else altogether."""
+    shown = repr(" ".join(found.text.split())[:60])
+    sure = failed if climb.target.client else warned  # an address alone may serve chats without tools
+    if TOOL_NAME in found.text:
+        return sure("tool-call-as-text", f"the call came as text: {shown}")
+    if found.usage.completion is not None and found.usage.completion >= TOOL_TOKENS:
+        return warned("tool-call-missing", f"no call within {TOOL_TOKENS} tokens, only text: {shown}")
+    return sure("tool-call-missing", f"text instead of a tool call: {shown}")

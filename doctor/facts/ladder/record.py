@@ -49,15 +49,15 @@ class Ladder:
 
     `client` is the client's id ("" when an address alone was given), `name` what it is called in texts. `url` is the
     base URL as it stands in the settings, `url_source` where, `request_url` what the client makes of it. `failed` is
-    the first rung that does not hold, `reason` and `detail` those of that rung; `reasons` those of all rungs that
-    failed or warn. `right_url` is a base URL that works where `url` does not; `other_address` one where the same port
-    is open. `key_name`, `key_source` and `key_header` are those of the credential the server looks at;
-    `key_hint` is the other credential or header that would be taken. `models_missing` are names of `models_wanted`
+    the first rung that does not hold, `reason` and `detail` those of that rung; `reasons` holds that of the failed
+    rung, or those of all that warn. `right_url` is a base URL that works where `url` does not; `other_address` one
+    where the same port is open. `key_name`, `key_source` and `key_header` are those of the credential the server looks
+    at; `key_hint` is the other credential or header that would be taken. `models_missing` are names of `models_wanted`
     that are not served. `n_ctx` is the context of one slot, `context_needed` what the client's first request takes,
-    both in tokens. `prefill` and `decode` are tokens per second as measured, `first_request_seconds` how long the
-    client's first request is read at that speed. `cached_tokens` of `prompt_tokens` came from the cache on the
-    second turn. `location` is where a redirect leads. `same_server` is whether the address is that of the server's
-    record.
+    both in tokens. `status` is the HTTP status of the answer that failed. `prefill` and `decode` are tokens per second
+    as measured, `first_request_seconds` how long the client's first request is read at that speed. `cached_tokens` of
+    `prompt_tokens` came from the cache on the second turn. `location` is where a redirect leads, `origin` the page
+    that --origin names. `same_server` is whether the address is that of the server's record.
     """
 
     client: str
