@@ -92,6 +92,7 @@ def read(
     if all(finding.severity == "note" for finding in found.findings):
         asks = {rule.id for rule in knowledge.rules if rule.fallback}
         told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
+        told |= {command.line for command in paste.commands}
         unknown = [line for line in trouble_lines(paste.head) if line[0] not in told]
         guessed = nearest(unknown, knowledge, lang, source)
         found = found._replace(findings=(*guessed, *found.findings))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.log import Buffer, Log, LogDevice, Timing
-from doctor.facts.record import Unknown, value_or
+from doctor.facts.record import value_or
+from doctor.logs.levels import hide
 from doctor.logs.lines import clean
 
 if TYPE_CHECKING:
@@ -88,17 +88,6 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("devices", ("MiB free", "compute capability")),
     ("loaded", _READY),
 )
-
-
-QUIET = 3
-"""Up to this verbosity (the default) builds since -lv came leave out the INFO lines of the libraries."""
-LEFT_OUT = "newer builds print this only from -lv 4 on, and this log was written at -lv {level}"
-"""Why a fact is not in a log: its absence there proves nothing. Read from common/log.h of b10434 and b11434."""
-_LIBRARY = (
-    "devices layers_offloaded layers_total buffers gpu_model_bytes host_model_bytes kv_bytes n_ctx n_ctx_train n_ubatch "
-    "flash_attn graph_splits threads_total"
-).split()
-"""Facts that stand in INFO lines of the libraries (and in system_info) alone."""
 
 
 class LogReader:
@@ -278,12 +267,7 @@ class LogReader:
             prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
             loaded=self.loaded or None,
         )
-        level = single.get("verbosity")
-        if level is None or level > QUIET:
-            return log
-        reason = Unknown(LEFT_OUT.format(level=level))
-        hidden: dict[str, Any] = {name: reason for name in _LIBRARY if getattr(log, name) is None}
-        return replace(log, **hidden)
+        return hide(log, single.get("verbosity"))
 
     def _read_late(self) -> None:
         first, self.timings = self.timings, []
