@@ -9,6 +9,7 @@ from doctor.facts.ladder.ask import Answer
 from doctor.facts.ladder.sse import Streamed, read_stream
 from doctor.facts.ladder.state import Climb, Step, failed, passed, warned
 from doctor.facts.ladder.wire import TOOL_NAME, USER, Reply, reading, request, tool
+from doctor.facts.record import known
 
 if TYPE_CHECKING:
     from doctor.outside import StreamReply
@@ -42,7 +43,9 @@ def no_reply(climb: Climb, answer: Answer) -> Step | None:
     """The step of an answer that holds no reply at all, None when it may."""
     if answer.trouble:
         reason = {"too-large": "endless", "timeout": "too-slow"}.get(answer.trouble, "no-answer")
-        return failed(reason, answer.words)
+        busy = known(climb.server.slots_busy)
+        waited = f"; all {busy} slots were at work before" if busy and busy == known(climb.server.slots) else ""
+        return failed(reason, answer.words + waited)
     climb.found["status"] = answer.status
     if answer.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         return failed(
