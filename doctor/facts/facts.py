@@ -10,6 +10,7 @@ from doctor.facts.cuda import Cuda
 from doctor.facts.fit_params import FitParams
 from doctor.facts.gguf import Gguf
 from doctor.facts.gpu import Gpu
+from doctor.facts.ladder.record import Ladder
 from doctor.facts.launch import Launch
 from doctor.facts.log import Log
 from doctor.facts.machine import Machine
@@ -32,6 +33,7 @@ class Facts:
     launch: Fact[Launch]
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
+    ladders: Fact[tuple[Ladder, ...]]
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
 
