@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"doctor {__version__}")
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, prog="doctor")
 
     check = verbs.add_parser(
         "check",
@@ -120,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
     log.add_argument("file", metavar="FILE", help="the text to read; - is standard input")
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
-    rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True)
+    rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
     rules_list = rules_verbs.add_parser("list", parents=[common], help="every rule, a line each")
     rules_list.add_argument("subject", nargs="?", help="only this subject: memory, gpu, server, …")
     rules_show = rules_verbs.add_parser("show", parents=[common], help="everything about one rule")

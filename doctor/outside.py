@@ -95,10 +95,8 @@ class Outside:
 
     def identity(self) -> tuple[str, ...]:
         """Names that identify this user and machine and must never be printed: user and host name."""
-        import socket
-
         names = {self.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")}
-        names.add(socket.gethostname())
+        names.add(os.uname().nodename if hasattr(os, "uname") else "")  # elsewhere (Windows) COMPUTERNAME says it
         names |= {name.partition(".")[0] for name in names}  # a host is also called by the first part of its name
         above, _, user = self.home().replace("\\", "/").rstrip("/").rpartition("/")
         if above.rpartition("/")[2].lower() in ("home", "users"):
@@ -441,7 +439,7 @@ class Outside:
         except (OSError, AttributeError):
             raise OutsideError("missing", "this system has no load average") from None
 
-    def chunks(self, stream: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+    def chunks(self, stream: IO[bytes], size: int = 1 << 18) -> Iterator[bytes]:
         """The rest of a stream in pieces. A pipe gives what is there at once. Raises OutsideError."""
         while True:
             try:

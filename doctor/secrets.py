@@ -19,6 +19,9 @@ class Vault:
         self._secrets: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
+    def __len__(self) -> int:
+        return len(self._tokens)
+
     def put(self, secret: str) -> str:
         """The token that stands for `secret`; "" and what already is a token come back as they are."""
         if not secret or _TOKEN.fullmatch(secret):

@@ -12,7 +12,7 @@ from doctor.engine.load import load
 from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
-from doctor.facts.record import known, to_json
+from doctor.facts.record import Unknown, known, to_json
 from doctor.logs.paste import Paste
 from doctor.logs.trouble import trouble_lines
 from doctor.outside import OutsideError
@@ -47,13 +47,21 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     report = Report(
         command="log",
         findings=found.findings,
-        not_checked=left_out(knowledge),
+        not_checked=(*left_out(knowledge), *(item for item in found.undecided if item.check.startswith("log."))),
         facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
-        found_nothing=say(("nothing_log" if understood else "nothing_recognised") if count else "empty_log", lang),
+        found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
         notes=(say("guessed", lang),) if any(finding.status == "guess" for finding in found.findings) else (),
     )
     return answer(report, options, lang, clean)
+
+
+def nothing(facts: Facts, lang: str) -> str:
+    """What is said when nothing is found: whether anything was understood, and what such a text cannot show."""
+    log = known(facts.log)
+    if log is not None and isinstance(log.layers_offloaded, Unknown):
+        return say("nothing_log_quiet", lang).format(level=known(log.verbosity))
+    return say("nothing_log" if recognised(facts) else "nothing_recognised", lang)
 
 
 def recognised(facts: Facts) -> bool:
@@ -82,6 +90,10 @@ def read(
     facts = paste_facts(paste, outside, vault)
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
     if all(finding.severity == "note" for finding in found.findings):
-        guessed = nearest(trouble_lines(paste.head), knowledge, lang, source)
+        asks = {rule.id for rule in knowledge.rules if rule.fallback}
+        told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
+        told |= {command.line for command in paste.commands}
+        unknown = [line for line in trouble_lines(paste.head) if line[0] not in told]
+        guessed = nearest(unknown, knowledge, lang, source)
         found = found._replace(findings=(*guessed, *found.findings))
     return facts, found, paste.count

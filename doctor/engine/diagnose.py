@@ -57,6 +57,8 @@ def diagnose(
         found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
         if found:
             fired.append(found)
+    if any(item.rule.severity != "note" for item in fired):
+        fired = [item for item in fired if not item.rule.fallback]
     findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
     folded = _fold(findings, {item.rule.id: item.rule for item in fired})
     others = differential(folded, rules, lang=lang, facts=facts, clean=clean)
@@ -121,7 +123,7 @@ def _by_symptom(
             continue
         if any(other not in hits for other in symptom.also) or any(other in hits for other in symptom.unless):
             continue
-        here = tuple(hit for hit in hits[symptom.pattern].first if symptom.place in ("any", hit.line.place))
+        here = tuple(hit for hit in _hits_of(symptom, hits) if symptom.place in ("any", hit.line.place))
         if not here:
             continue
         if symptom.condition:
@@ -137,6 +139,13 @@ def _by_symptom(
         match.update({name: value for name, value in here[0].groups.items() if value is not None})
     status = "likely" if all(symptom.likely for symptom, _ in best) else "seen"
     return _Fired(rule, status, tuple(Evidence(text, source, number) for number, text in lines), match)
+
+
+def _hits_of(symptom: Symptom, hits: Mapping[str, Hits]) -> tuple[Hit, ...]:
+    found = hits[symptom.pattern]
+    if not symptom.last:
+        return found.first
+    return () if found.last is None else (found.last,)
 
 
 def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:

@@ -24,6 +24,8 @@ SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
 """What it adds to a score that the cause is seen on this machine; 1 is about a perfect fit of words."""
 FLOOR = 0.7
 """A best score below this fits nothing."""
+GUESS_FLOOR = 0.75
+"""The same for lines of a program: of the reports at hand three of five guesses just above it are right."""
 
 
 class Seen(NamedTuple):
@@ -34,7 +36,9 @@ class Seen(NamedTuple):
     clean: Callable[[str], str]
 
 
-def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = None) -> tuple[Finding, ...]:
+def fitting(
+    words: str, knowledge: Knowledge, lang: str, seen: Seen | None = None, *, floor: float = FLOOR
+) -> tuple[Finding, ...]:
     """The causes that fit the words: one finding a cause, best first. What is seen on this machine decides."""
     by_id = {rule.id: rule for rule in knowledge.rules}
     scores = dict(search(knowledge.words, words))
@@ -46,7 +50,7 @@ def fitting(words: str, knowledge: Knowledge, lang: str, seen: Seen | None = Non
         if fit:
             scores[rule_id] = fit + SEEN_BONUS[finding.severity]
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    if not ranked or ranked[0][1] < FLOOR:
+    if not ranked or ranked[0][1] < floor:
         return ()
     findings: list[Finding] = []
     causes: set[str] = set()
@@ -78,12 +82,20 @@ def _known_facts(seen: Seen | None) -> dict[str, Any]:
 
 def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
     """Rules whose log patterns match the words themselves: a pasted piece of a message names its cause."""
-    from doctor.engine.match import Matcher
+    from doctor.engine.match import Matcher, folded
     from doctor.logs.lines import Line, clean
 
-    hits = Matcher(knowledge.rules).scan([Line(1, clean(words[:4000].encode("utf-8", "replace")))])
+    line = Line(1, clean(words[:4000].encode("utf-8", "replace")))
+    text = folded(line.text)
+    rules = [
+        rule for rule in knowledge.rules
+        if any(literal in text for symptom in rule.symptoms for literal in symptom.literals)
+    ]  # fmt: skip
+    if not rules:
+        return {}
+    hits = Matcher(rules).scan([line])
     found = {}
-    for rule in knowledge.rules:
+    for rule in rules:
         if any(
             symptom.pattern in hits
             and all(other in hits for other in symptom.also)
@@ -97,7 +109,7 @@ def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
 def nearest(lines: Iterable[tuple[int, str]], knowledge: Knowledge, lang: str, source: str) -> tuple[Finding, ...]:
     """The causes nearest to lines that speak of trouble and that no rule knows: guesses, and called so."""
     evidence = tuple(Evidence(text, source, number) for number, text in lines)[:MOST_EVIDENCE]
-    found = fitting("\n".join(text for _, text in lines), knowledge, lang) if evidence else ()
+    found = fitting("\n".join(text for _, text in lines), knowledge, lang, floor=GUESS_FLOOR) if evidence else ()
     return tuple(
         finding._replace(status="guess", severity="warning", evidence=evidence, instead_of="")
         for finding in found[:MOST_GUESSES]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from doctor.engine.overlaps import meeting_repeats
+
 if sys.version_info >= (3, 11):
     from re import _parser as _sre  # type: ignore[attr-defined]
 else:  # pragma: no cover - 3.10 has it under its old name
@@ -35,7 +37,8 @@ def literals_of(pattern: str) -> tuple[str, ...]:
 def risky(pattern: str) -> str:
     """Why a pattern could take far more than linear time on hostile text, or "" when it could not.
 
-    Repeats of narrow things (spaces, digits) are fine; repeats of nearly anything (`.`, `\\w`, `[^x]`) multiply.
+    Repeats of narrow things (spaces, digits) are fine; repeats of nearly anything (`.`, `\\w`, `[^x]`) multiply, and so do
+    repeats of the same thing with nothing between them that must be there (`\\s*,?\\s*`).
     """
     tree: Any = parse_pattern(pattern)
     if len(tree) and str(tree[0][0]) in REPEATS and tree[0][1][1] > 20:
@@ -43,6 +46,8 @@ def risky(pattern: str) -> str:
     trouble, wide, endless = _repeats(tree, inside=False)
     if trouble:
         return trouble
+    if meeting_repeats(tree):
+        return "two repeats meet that can take the same characters, such as \\s*,?\\s* (use one: [\\s,]{0,4}, or (?:,\\s*)?)"
     if endless > 1:
         return "more than one open repeat of nearly anything (use .{0,80})"
     return "more than three repeats of nearly anything" if wide > 3 else ""

@@ -29,6 +29,7 @@ class Symptom(NamedTuple):
 
     `also`: every one of these must match some line of the same paste. `unless`: none of them may.
     `condition` must not be false. `place` is the kind of text it may stand in. `likely`: the line alone proves nothing.
+    `last`: it must be the last line that a program printed: what is the sign is that nothing comes after it.
     `literals`: a line can only match when it contains one of them (lower case); `guard_literals` the same for each
     pattern of `also` and `unless`, in that order.
     """
@@ -42,6 +43,7 @@ class Symptom(NamedTuple):
     builds: str
     likely: bool
     guard_literals: tuple[tuple[str, ...], ...]
+    last: bool
 
 
 class When(NamedTuple):
@@ -73,7 +75,8 @@ class Rule(NamedTuple):
 
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
     50 is usual, 20 is a consequence or a generic text. `differential` names the rules whose cause can look exactly like
-    this one: they are offered beside it, with what would tell them apart.
+    this one: they are offered beside it, with what would tell them apart. `fallback`: told only when no error or warning
+    is: it says what would decide, and how to get it.
     """
 
     id: str
@@ -91,6 +94,7 @@ class Rule(NamedTuple):
     when: tuple[When, ...]
     remedies: tuple[Remedy, ...]
     examples: tuple[Example, ...]
+    fallback: bool
 
 
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
@@ -98,7 +102,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     reader = _Reader(rule_id, data)
     reader.only(
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
-        "references", "symptom", "when", "remedy", "example",
+        "references", "symptom", "when", "remedy", "example", "fallback",
     )  # fmt: skip
     rule = Rule(
         id=rule_id,
@@ -124,9 +128,12 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
             for item in reader.tables("example")
             if item.only("text", "facts", "match")
         ),
+        fallback=reader.flag("fallback"),
     )
     if data.get("id", rule_id) != rule_id:
         raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")
+    if rule.fallback and rule.severity != "note":
+        raise RuleError(f"{rule_id}: fallback = true asks for what is missing: severity must be note")
     if not rule.remedies:
         raise RuleError(f"{rule_id}: no [[remedy]]: a finding without a way out helps nobody")
     if not (rule.symptoms or rule.when or rule.phrases):
@@ -137,20 +144,24 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
 def _symptom(item: _Reader) -> Symptom:
     from doctor.engine.literals import literals_of
 
-    item.only("pattern", "also", "unless", "if", "place", "builds", "likely")
+    item.only("pattern", "also", "unless", "if", "place", "builds", "likely", "last")
     pattern = item.text("pattern")
     for each in (pattern, *item.texts("also"), *item.texts("unless")):
         _check_pattern(item.where, each)
+    place = item.choice("place", PLACES, "any")
+    if item.flag("last") and place not in ("any", "log"):
+        raise RuleError(f"{item.where}: last = true speaks of what a program printed: place must be log or any")
     return Symptom(
         pattern=pattern,
         literals=literals_of(pattern),
         also=item.texts("also"),
         unless=item.texts("unless"),
         condition=item.text("if", ""),
-        place=item.choice("place", PLACES, "any"),
+        place=place,
         builds=item.text("builds", ""),
         likely=item.flag("likely"),
         guard_literals=tuple(literals_of(other) for other in (*item.texts("also"), *item.texts("unless"))),
+        last=item.flag("last"),
     )
 
 

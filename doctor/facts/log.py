@@ -41,7 +41,8 @@ class LogDevice:
 
 @dataclass(frozen=True)
 class Log:
-    """Facts of a log. Absent means the log has no such line: default logs of newer builds lack devices, offload and sizes.
+    """Facts of a log. Absent means the log has no such line; unknown that a log of this verbosity cannot have it: default
+    logs of newer builds (`verbosity` 3) lack devices, offload and sizes.
 
     `alloc_failed_bytes` is the first allocation that failed, on `alloc_failed_device`. `n_ctx_slot` is the context of one
     slot. `request_tokens` / `request_limit` come from "request (N tokens) exceeds the available context size (M tokens)".
@@ -52,6 +53,7 @@ class Log:
 
     lines: int
     build_number: Fact[int]
+    verbosity: Fact[int]
     devices: Fact[tuple[LogDevice, ...]]
     layers_offloaded: Fact[int]
     layers_total: Fact[int]

@@ -25,9 +25,10 @@ _HARMLESS = re.compile(
     r"|\b(?:disabling|falling back|ignoring|skipping|defaulting|using default)\b",
     re.IGNORECASE,
 )
-# What a program calls information or debugging is no trouble to it.
+# What a program calls information or debugging is no trouble to it; what was typed is no program's word.
 _CALM = re.compile(
-    r"^\s*\d+\.\d\d\.\d{3}\.\d{3} [ID] |\blevel\W{1,4}(?:info|debug|trace)\b|^\S*\s?\S*\s?\W?(?:INFO|DEBUG|TRACE)\b",
+    r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>)\s+\S"
+    r"|^\s*\d+\.\d\d\.\d{3}\.\d{3} [ID] |\blevel\W{1,4}(?:info|debug|trace)\b|^\S*\s?\S*\s?\W?(?:INFO|DEBUG|TRACE)\b",
     re.IGNORECASE,
 )
 

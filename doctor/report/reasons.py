@@ -27,6 +27,10 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"the check crashed: (.*)", r"这项检查自身出错：\1"),
     (r"not in the saved facts", "保存的数据里没有"),
     (r"the text holds no launch command", "这段文字里没有启动命令"),
+    (
+        r"newer builds print this only from -lv 4 on, and this log was written at -lv (\d+)",
+        r"较新的版本要 -lv 4 才会打印这一项，而这份日志是 -lv \1 的",
+    ),
     (r"the text names no build", "这段文字里没有版本号"),
     (r"hashing reads the whole file and was not asked for", "计算哈希要读完整个文件，没有要求（--hash）"),
     (r"NVML: (.*)", r"NVML 返回：\1"),

@@ -12,6 +12,7 @@ from doctor.facts.facts import nothing_known
 from doctor.facts.launch import Launch, LaunchOption
 from doctor.facts.record import not_collected
 from doctor.logs.lines import Line
+from doctor.logs.paste import Paste
 
 NOTHING = nothing_known("not looked")
 
@@ -30,6 +31,11 @@ def rule(rule_id, **data):
 def run(rules, text="", facts=NOTHING, **options):
     lines = [Line(number, line, "log") for number, line in enumerate(text.splitlines(), 1)]
     return diagnose(rules, facts, Matcher(rules).scan(lines), **options)
+
+
+def run_paste(rules, text):
+    paste = Paste(text.encode()[at : at + 4096] for at in range(0, len(text), 4096))
+    return diagnose(rules, NOTHING, Matcher(rules).sift(paste)).findings
 
 
 def test_evidence_has_line_and_source():
@@ -183,3 +189,39 @@ def test_build_spans():
         and in_builds("..b20", 3)
         and in_builds("b10..", None)
     )
+
+
+LAST = [rule("a/silent", symptom=[{"pattern": "loading the thing (?P<what>\\w+)", "last": True}])]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        *("", "\n\n  \n", "\n```\n", "\n$ \n", "\nme@host:~/x$ \n", "\n(venv) me@host:~$\n", "\nPS C:\\Users\\me>\n"),
+        *("\nrc=132\n", "\nexit code: 132", "\n$ echo done\n", "\n# it stops here\n"),
+    ],
+)
+def test_last_line_of_a_program(after):
+    found = run_paste(LAST, "started\nloading the thing one\nx\nloading the thing two" + after)
+    assert [e.line for e in found[0].evidence] == [4]
+
+
+@pytest.mark.parametrize(
+    "after", ["\nloaded", "\n\nload: 50%\n", "\nSegmentation fault (core dumped)", "\n0.00.1 I x\n\n"]
+)
+def test_what_is_not_last_does_not_count(after):
+    assert not run_paste(LAST, "started\nloading the thing two" + after)
+
+
+def test_last_line_counts_however_often_it_came_before():
+    assert [e.line for e in run_paste(LAST, "loading the thing two\n" * 500)[0].evidence] == [500]
+    assert run_paste(LAST, "x\n" * 70_000 + "loading the thing two\n" + "\n" * 70_000)[0].evidence[0].line == 70_001
+
+
+def test_last_line_of_scanned_lines():
+    assert run(LAST, "a\nloading the thing two\n\n").findings and not run(LAST, "loading the thing two\na").findings
+
+
+def test_a_last_line_of_a_command_is_refused():
+    with pytest.raises(RuleError, match="last = true"):
+        rule("a/x", symptom=[{"pattern": "loading", "last": True, "place": "command"}])

@@ -52,3 +52,41 @@ def test_a_match_always_holds_a_literal(pattern, line):
     literals = literals_of(pattern)
     if literals and compiled.search(line):
         assert any(literal in line.lower() for literal in literals)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"foo\s*,?\s*bar",
+        r"foo\s{0,4}x?\s{0,4}bar",
+        r"size \d+\.?\d* MiB",
+        r"foo (?:a|\s*)\s+bar",
+        r"foo[\w ]{0,20}(?:\(x\))?(?:y| {1,3})bar",
+        r"foo\s*\b\s*bar",
+        r"foo\S{0,20}.{0,40}bar",
+        r"foo(?:\s*x?\s*){0,3}bar",
+        r"foo(?:ab){0,9}(?:ab){0,9}bar",
+        r"foo[a-f]{1,9}[A-F]{1,9}bar",
+        r"foo(?=\s*;?\s*bar)",
+    ],
+)
+def test_repeats_that_share_characters_are_refused(pattern):
+    assert "meet" in risky(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"foo[\s,]{0,8}bar",
+        r"foo(?:,\s*)?bar",
+        r"size \d+(?:\.\d+)? MiB",
+        r"foo\s*=\s*bar",
+        r"foo(?:\S+\s+){0,3}-{1,2}bar",
+        r"foo (?:\d+\s+){0,3}\d+ bar",
+        r"foo\d{1,4}[a-z]{1,4}\s{0,4}bar",
+        r"foo.{0,40}x.{0,40}bar",
+        r"foo\s?\s?\s*bar",
+    ],
+)
+def test_repeats_that_share_nothing_are_not(pattern):
+    assert not risky(pattern)
