@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.finding import NotChecked
@@ -13,7 +14,7 @@ from doctor.redact import Redactor, sanitize
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from doctor.engine.finding import Finding, Report
     from doctor.engine.load import Knowledge
@@ -39,9 +40,13 @@ def answer(
     lang: str,
     clean: Redactor,
     subjects: tuple[Subject, ...] = (),
+    head: Callable[[bool], Iterator[Row]] | None = None,
     bars: tuple[Bar, ...] = (),
 ) -> Exit:
-    """Write the report to standard output and return the exit status."""
+    """Write the report to standard output and return the exit status.
+
+    `head` makes the lines that stand before it in text, given whether marks outside ASCII can be shown.
+    """
     safe = redacted(report, clean)
     if options.format == "json":
         from doctor.report import as_json
@@ -54,13 +59,8 @@ def answer(
         brief = report.command == "explain"
         unicode = speaks_unicode()
         rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
-        show(_chain(rows, _bar_rows(bars, lang, unicode)))
+        show(chain(head(unicode) if head else (), rows, _bar_rows(bars, lang, unicode)))
     return status(report.findings, options.fail_on)
-
-
-def _chain(*parts: Iterable[Row]) -> Iterator[Row]:
-    for part in parts:
-        yield from part
 
 
 def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:

@@ -60,7 +60,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
     )
-    status = answer(report, options, lang, clean, subjects, bars(facts, lang))
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
     return Exit.INTERNAL if crashes else status
 
 
@@ -149,7 +149,7 @@ def not_checked(facts: Facts, diagnosis: Diagnosis) -> tuple[NotChecked, ...]:
     single = [
         item
         for item in diagnosis.undecided
-        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match")
+        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match", "fit_params")
     ]
     return (*whole, *single)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -26,7 +27,8 @@ class Finding(NamedTuple):
     words that are near).
 
     `explains` holds the findings that follow from this one. `subjects` are those of the facts it rests on.
-    `instead_of` is the rule of another finding, when this one is only what else could look like that.
+    `instead_of` is the rule of another finding, when this one is only what else could look like that. `about` is the
+    client that the finding is about, "" when it is about no single one.
     """
 
     rule: str
@@ -42,6 +44,14 @@ class Finding(NamedTuple):
     decide: str = ""
     subjects: tuple[str, ...] = ()
     instead_of: str = ""
+    about: str = ""
+
+
+def every(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with all that they explain."""
+    for finding in findings:
+        yield finding
+        yield from every(finding.explains)
 
 
 class NotChecked(NamedTuple):

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 SEVERITIES = ("error", "warning", "note")
 PRICES = ("none", "speed", "quality", "context", "restart", "download", "money", "work")
+EACH = {"clients": "client", "ladders": "ladder"}
+"""Lists of facts that a condition can look at item by item, and the name of an item in its expressions."""
 PLACES = ("any", "log", "command", "config")
 
 
@@ -47,10 +49,15 @@ class Symptom(NamedTuple):
 
 
 class When(NamedTuple):
-    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause."""
+    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause.
+
+    `each` names a list of facts ("clients"): the condition is asked of one item after the other, which has the name that
+    EACH gives ("client") there and in the rule's texts, and there is a finding for each that fulfils it.
+    """
 
     expr: str
     likely: bool
+    each: str
 
 
 class Remedy(NamedTuple):
@@ -102,8 +109,9 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     reader = _Reader(rule_id, data)
     reader.only(
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
-        "references", "symptom", "when", "remedy", "example", "fallback",
+        "references", "symptom", "when", "remedy", "example", "fallback", "each",
     )  # fmt: skip
+    every = reader.choice("each", ("", *EACH), "")  # said once for all conditions of the rule
     rule = Rule(
         id=rule_id,
         cause=reader.text("cause"),
@@ -118,9 +126,9 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(
-            When(item.text("expr"), item.flag("likely"))
+            When(item.text("expr"), item.flag("likely"), item.choice("each", ("", *EACH), every))
             for item in reader.tables("when")
-            if item.only("expr", "likely")
+            if item.only("expr", "likely", "each")
         ),
         remedies=tuple(_remedy(item) for item in reader.tables("remedy")),
         examples=tuple(

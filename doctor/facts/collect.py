@@ -26,6 +26,7 @@ DEADLINES = {
     "launch": 5.0,
     "server": 8.0,
     "clients": 4.0,
+    "ladders": 20.0,
     "budget": 10.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
@@ -90,6 +91,10 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
         },
     )
     facts: dict[str, Any] = {**early, **late, "budget": None, "log": None}
+    from doctor.facts.ladder.collect import local_ladders
+
+    asked = known(facts["server"])
+    facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
     facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
     facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
     facts["budget"] = _budget(outside, wishes, facts)
@@ -128,10 +133,10 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         if ":" in host and not host.startswith("["):
             host = f"[{host}]"
         return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), "launch"
-    for client in clients:
-        base = known(client.base_url)
-        if base is not None and is_loopback(base.value):
-            return base.value, f"client {client.id}"
+    local = [client for client in clients if (base := known(client.base_url)) and is_loopback(base.value)]
+    # A client whose server answers says more than one whose server may be long gone.
+    for client in sorted(local, key=lambda client: known(client.port_open) is not True):
+        return client.base_url.value, f"client {client.id}"
     return DEFAULT_URL, "default"
 
 
@@ -159,7 +164,7 @@ def _key_token(
     for client in clients:
         base = known(client.base_url)
         credentials = known(client.credentials)
-        if base is not None and credentials and _origin(base.value) == _origin(url):
+        if base is not None and credentials and credentials[0].token and _origin(base.value) == _origin(url):
             return str(credentials[0].token)
     return None
 

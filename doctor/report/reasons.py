@@ -59,7 +59,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\brefused: ", "会被拒绝："),
     (r"\b(\d+) days old\b", r"已有 \1 天"),
     (r"\btrained for (\d+) tokens\b", r"训练上下文 \1"),
+    (r"\bsmall model (?=\S)", "小模型 "),
     (r"\bmodel (?=\S)", "模型 "),
+    (r": no server of its own is set", "：没有设置自己的服务地址"),
+    (r": its settings are kept by VS Code, which is not read", "：配置保存在 VS Code 里，没有读取"),
+    (r": it keeps its settings in config\.sqlite, which is not read", "：配置保存在 config.sqlite 里，没有读取"),
     (r"\b(\d+) tokens a slot\b", r"每个槽位 \1 token"),
     (r"\b(\d+) slots\b", r"\1 个槽位"),
 )

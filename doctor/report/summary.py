@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from doctor.engine.finding import every
 from doctor.engine.rules import SEVERITIES
 from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.engine.finding import Finding
+    from doctor.facts.clients.record import Client
     from doctor.facts.facts import Facts
     from doctor.report.bars import Bar
 
@@ -29,7 +31,11 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
     for name in SUBJECTS:
         value = getattr(facts, name)
         if name == "log" or (isinstance(value, Unknown) and (value.reason == LEFT_OUT or name == "budget")):
-            continue  # without a budget it is another subject that could not be looked at
+            continue
+        if (
+            name == "ladders" and not value and name not in worst
+        ):  # where no client asks this machine there is no way to show
+            continue
         if isinstance(value, Unknown):
             rows.append(
                 Subject(
@@ -41,6 +47,9 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         if value is None or value == ():
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
+            continue
+        if name == "clients":
+            rows += [_client_row(client, findings, worst, lang) for client in value]
             continue
         words = summary(_SUMMARIES[name](value), lang)
         rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
@@ -70,6 +79,8 @@ def _stands(name: str, value: Any) -> bool:
         return known(value.kind) == "model"
     if name == "cuda":
         return bool(known(value.toolkits) or known(value.libcuda) or known(value.libcudart))
+    if name == "ladders":
+        return all(known(ladder.failed) is None for ladder in value)
     return True
 
 
@@ -167,12 +178,37 @@ def _server(server: Any) -> str:
     )
 
 
-def _clients(clients: Any) -> str:
+def _client_row(client: Client, findings: tuple[Finding, ...], worst: dict[str, str], lang: str) -> Subject:
+    """A client's triplet and how it stands: green only where something was seen to listen at its address."""
+    mine = [finding for finding in every(findings) if finding.about == client.name and finding.severity != "note"]
+    severities = [finding.severity for finding in mine]
+    if known(client.base_url):
+        # Findings about the clients as a whole are about each that has a server of its own.
+        severities += [worst["clients"]] if worst.get("clients") and not any(f.about for f in every(findings)) else []
+    seen = known(client.base_url) is not None and known(client.port_open) is True
+    state = min(severities, key=SEVERITIES.index) if severities else "ok" if seen else "unknown"
+    return Subject("clients", state, summary(_client(client), lang))
+
+
+def _client(client: Client) -> str:
+    base, model, small = known(client.base_url), known(client.model), known(client.small_model)
+    key = next((key for key in known(client.credentials) or () if key.token), None)
+    unseen = client.base_url.reason if isinstance(client.base_url, Unknown) else "no server of its own is set"
+    return _join(
+        f"{client.name} → {base.value}" if base else f"{client.name}: {unseen}",
+        f"key {key.name}" if key and base else None,
+        f"model {model.value}" if model else None,
+        f"small model {small.value}" if small and not (model and small.value == model.value) else None,
+    )
+
+
+def _ladders(ladders: Any) -> str:
+    """How far each client's way carries."""
     words = []
-    for client in clients:
-        base = known(client.base_url)
-        model = known(client.model)
-        words.append(_join(client.name, f"→ {base.value}" if base else None, f"model {model.value}" if model else None))
+    for ladder in ladders:
+        held = sum(rung.state in ("passed", "warned") for rung in ladder.rungs)
+        rung = known(ladder.failed)
+        words.append(f"{ladder.name}: " + (f"fails at {rung}" if rung else f"{held} rungs hold"))
     return "; ".join(words)
 
 
@@ -209,6 +245,6 @@ _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "gguf": _gguf,
     "launch": _launch,
     "server": _server,
-    "clients": _clients,
+    "ladders": _ladders,
     "budget": _budget,
 }

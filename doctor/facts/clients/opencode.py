@@ -1,0 +1,154 @@
+"""OpenCode, and the settings files that Kilo Code shares with it: a provider per server, its models listed below it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts.clients.assemble import WIRES, Configured, Kind, client, renamed
+from doctor.facts.clients.data_file import DataFile, Key
+from doctor.facts.clients.json_file import key_line, parse_json, read_json, without_comments
+from doctor.facts.clients.places import ENVIRONMENT, Found, Places, as_number, at
+from doctor.facts.clients.program import Program, separators
+
+if TYPE_CHECKING:
+    from doctor.facts.clients.record import Client, Setting
+    from doctor.outside import Outside
+    from doctor.secrets import Vault
+
+# Measured with 1.18.33; the order of the files is told by opencode.ai/docs/config.
+KIND = Kind(
+    id="opencode",
+    name="OpenCode",
+    program=Program(("opencode",), "opencode-"),
+    wire_api="openai-chat",
+    proxies=("http", "https"),
+    first_request=7_612,
+)
+# The protocol goes by the npm package of a provider, or by its id where it is one of OpenCode's own.
+WIRE_OF = {
+    "@ai-sdk/openai-compatible": "openai-chat",
+    "@ai-sdk/openai": "openai-responses",
+    "@ai-sdk/anthropic": "anthropic-messages",
+    "openai": "openai-responses",
+    "anthropic": "anthropic-messages",
+}
+REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
+
+
+class Layout(NamedTuple):
+    """Names of one of the two programs: of its folder, its files (the one that wins first) and its variables."""
+
+    folder: str
+    files: tuple[str, ...]
+    config: str
+    content: str
+
+
+OPENCODE = Layout("opencode", ("opencode.jsonc", "opencode.json"), "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT")
+
+
+def collect(outside: Outside, vault: Vault) -> Client:
+    """OpenCode as it would run in the current folder."""
+    return collect_like(outside, vault, KIND, OPENCODE)
+
+
+def collect_like(outside: Outside, vault: Vault, kind: Kind, layout: Layout) -> Client:
+    """A program that reads OpenCode's settings."""
+    places = Places(outside, vault, _files(outside, layout))
+    join = separators(outside).join
+    share = outside.environ.get("XDG_DATA_HOME", "").strip() or join(outside.home(), ".local", "share")
+    return client(places, kind, _configured(places, read_json(outside, join(share, layout.folder, "auth.json"))))
+
+
+def _files(outside: Outside, layout: Layout) -> list[DataFile]:
+    path = separators(outside)
+    here = outside.folder()
+    user = outside.environ.get("XDG_CONFIG_HOME", "").strip() or path.join(outside.home(), ".config")
+    named = outside.environ.get(layout.config, "").strip()
+    folders = [path.join(here, f".{layout.folder}"), *_upwards(outside, here)]
+    paths = [path.join(folder, name) for folder in folders for name in layout.files]
+    paths += [named] if named else []
+    paths += [path.join(user, layout.folder, name) for name in (*layout.files, "config.json")]
+    inline = outside.environ.get(layout.content, "")
+    return _inline(inline, layout) + [read_json(outside, name, comments=True) for name in dict.fromkeys(paths)]
+
+
+def _upwards(outside: Outside, here: str) -> list[str]:
+    """The current folder and those above it up to the root of its repository."""
+    path = separators(outside)
+    folders = [here]
+    while len(folders) < 12 and not outside.exists(path.join(folders[-1], ".git")):
+        above = path.dirname(folders[-1])
+        if above in (folders[-1], outside.home()):
+            return folders[:1]  # no repository
+        folders.append(above)
+    return folders if outside.exists(path.join(folders[-1], ".git")) else folders[:1]
+
+
+def _inline(text: str, layout: Layout) -> list[DataFile]:
+    if not text.strip():
+        return []
+    plain = without_comments(text[: 1 << 20])
+    data, problem = parse_json(plain)
+    where = f"{layout.content}{problem}" if problem else ""
+    return [DataFile(ENVIRONMENT, True, data, where, "" if problem else plain, key_line)]
+
+
+def _configured(places: Places, login: DataFile) -> Configured:
+    chosen = places.setting(places.key("model"))
+    provider, model = _split(chosen) if chosen else _only_model(places)
+    if not provider:
+        return Configured()
+    table: tuple[Key, ...] = ("provider", provider)
+    entry: tuple[Key, ...] = (*table, "models", model)
+    package = places.first(places.key(*entry, "provider", "npm"), places.key(*table, "npm"))
+    wire = WIRE_OF.get((package.value if package else provider).strip(), KIND.wire_api)
+    listed = any(isinstance(file.get(*entry), dict) for file in places.files)
+    defined = any(isinstance(file.get(*table), dict) for file in places.files)
+    small = places.setting(places.key("small_model"))
+    key = places.resolved(places.key(*table, "options", "apiKey"), REFERENCE) + at(login, provider, "key")
+    return Configured(
+        base=places.setting(places.resolved(places.key(*table, "options", "baseURL"), REFERENCE)),
+        credentials=places.credential(WIRES[wire].header, key),
+        model=_sent(places, provider, model, chosen),
+        small_model=_sent(places, provider, _split(small)[1], small)
+        if small and _split(small)[0] == provider
+        else None,
+        wire_api=wire,
+        # Without a limit it takes the window for 0 and never shortens a conversation.
+        context_window=as_number(places.setting(places.key(*entry, "limit", "context"))),
+        settings=places.settings(
+            places.key(*table, "npm"), places.key(*entry, "limit", "output"), places.key(*table, "options", "timeout")
+        ),
+        unusable="model-unlisted" if chosen and defined and not listed and provider not in WIRE_OF else None,
+    )
+
+
+def _split(chosen: Setting) -> tuple[str, str]:
+    provider, _, model = chosen.value.strip().partition("/")
+    return provider, model
+
+
+def _only_model(places: Places) -> tuple[str, str]:
+    """The provider and model where no setting chooses and there is just one with an address of its own."""
+    found = {
+        (str(provider), str(model))
+        for file in places.files
+        for provider, _ in file.items("provider")
+        if at(file, "provider", provider, "options", "baseURL")
+        for model, _ in file.items("provider", provider, "models") or [("", {})]
+    }
+    return min(found) if len(found) == 1 else ("", "")
+
+
+def _sent(places: Places, provider: str, model: str, chosen: Setting | None) -> Setting | None:
+    """The id that is sent: what stands behind the provider's name, or the `id` of the list's entry."""
+    named = places.setting(places.key("provider", provider, "models", model, "id"))
+    if named is not None or chosen is not None:
+        return named or renamed(chosen, model)
+    entry: tuple[Key, ...] = ("provider", provider, "models", model)
+    file = next((file for file in places.files if model and file.get(*entry) is not None), None)
+    if file is None:
+        return None
+    return places.record(Found(f"provider.{provider}.models", model, file.path, file.line(*entry)))
