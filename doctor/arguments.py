@@ -208,7 +208,13 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
         epilog=_PLAN_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    plan.add_argument("model", nargs="?", metavar="MODEL", help="a GGUF file (its header is read, nothing else)")
+    plan.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="a GGUF file, or one not downloaded yet (https://…, hf://owner/repo/file.gguf, owner/repo:Q4_K_M); "
+        "only its header is read",
+    )
     cards = plan.add_mutually_exclusive_group()
     cards.add_argument("--gpu", metavar="NAME[,NAME]", help="plan for these cards, such as 3090 (default: those found)")
     cards.add_argument("--vram", metavar="GiB[,GiB]", help="plan for cards with so much memory")
@@ -227,6 +233,9 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     )
     plan.add_argument("--launch", metavar="CMD", help="a launch command to judge; what it fixes by hand is kept")
     plan.add_argument("--build", metavar="N", help="build of llama.cpp, such as b11434 (default: the one found here)")
+    plan.add_argument(
+        "--verify", action="store_true", help="with --launch: also ask llama.cpp's own llama-fit-params, and compare"
+    )
     plan.add_argument(
         "--output",
         choices=("shell", "compose", "systemd", "preset"),

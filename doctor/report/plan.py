@@ -8,6 +8,7 @@ from doctor.memory.quants import kind_of
 from doctor.memory.speed import active_share, most_tokens_per_second
 from doctor.report.bars import GIB, bar_rows, bars_of
 from doctor.report.launch_forms import FORM
+from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
 from doctor.report.text import Row
 from doctor.report.words import say
@@ -35,6 +36,9 @@ def rows(found: Planned, clean: Redactor, lang: str, *, drawn: bool, unicode: bo
     yield Row(())
     if found.asked is not None:
         yield from _asked(found, found.asked, lang, drawn=drawn, unicode=unicode)
+        yield Row(())
+    if found.opinion is not None:
+        yield from opinion_rows(found.opinion, clean, lang, unicode=unicode)
         yield Row(())
     if found.plan is None:
         return
@@ -69,6 +73,8 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
         trained=found.wish.trained,
     )
     yield Row((("title", words),))
+    if found.file.url:
+        yield Row((("quiet", tell("remote", lang, url=clean.text(found.file.url))),))
     path = clean.text(found.build_source)
     key = f"build_{found.build_source}" if found.build_source in ("given", "newest") else "build_found"
     source = tell(key, lang, path=path) if key == "build_found" else tell(key, lang)

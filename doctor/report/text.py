@@ -82,6 +82,11 @@ def rows(
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 
 
+def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]:
+    """The lines of one finding that stands in another answer."""
+    yield from _finding(finding, _MARKS if unicode else _PLAIN_MARKS, lang, verbose=False)
+
+
 def _finding(
     finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
 ) -> Iterator[Row]:
