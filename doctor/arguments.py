@@ -190,6 +190,7 @@ examples:
   doctor plan qwen.gguf                               for the cards of this machine, with what is free on them now
   doctor plan qwen.gguf --gpu "rtx 4060 ti 16gb" --ram 64
   doctor plan qwen.gguf --gpu 3090,3090 --goal context
+  doctor plan hf://owner/repo/qwen.gguf --gpu 3090    before the download
   doctor plan qwen.gguf --vram 24 --ctx 131072 --slots 2 --output compose
   doctor plan --launch "llama-server -m qwen.gguf -c 262144 -ngl 99" --gpu 3090
                                                       does this command fit, and what to change if not
@@ -208,7 +209,13 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
         epilog=_PLAN_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    plan.add_argument("model", nargs="?", metavar="MODEL", help="a GGUF file (its header is read, nothing else)")
+    plan.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="a GGUF file, or where one is on the network: https://…, hf://owner/repo/file.gguf, owner/repo:Q4_K_M "
+        "(its header is read, nothing else)",
+    )
     cards = plan.add_mutually_exclusive_group()
     cards.add_argument("--gpu", metavar="NAME[,NAME]", help="plan for these cards, such as 3090 (default: those found)")
     cards.add_argument("--vram", metavar="GiB[,GiB]", help="plan for cards with so much memory")

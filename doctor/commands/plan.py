@@ -111,7 +111,8 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
     path = options.model or (known(launch.model) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
-    file = open_model(outside, path, "MODEL" if options.model else "--launch")
+    notes: list[str] = []
+    file = open_model(outside, path, "MODEL" if options.model else "--launch", vault, notes)
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)
     given = read_options(known(launch.options) or ()) if launch else Options()
@@ -122,7 +123,6 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         if rooms.source in ("found", "none")
         else None
     )
-    notes: list[str] = []
     wish = Wish(
         model=file.model,
         abilities=abilities(table, build),

@@ -68,12 +68,16 @@ def build_of(options: argparse.Namespace, facts: Facts | None, newest: int) -> t
     return newest, "newest"
 
 
-def open_model(outside: Outside, path: str, option: str) -> ModelFile:
-    """The model the user named. Raises UsageError."""
+def open_model(outside: Outside, path: str, option: str, vault: Vault, notes: list[str]) -> ModelFile:
+    """The model the user named, on this machine or, as MODEL, on the network. Raises UsageError."""
     from doctor.facts.model_file import load_model
+    from doctor.gguf.addresses import looks_remote
 
-    if re.match(r"(?:https?|hf|ftp)://", path):
-        raise UsageError(f"{option}: {path.split('?')[0]}: give a file on this machine")
+    if option == "MODEL" and looks_remote(path):
+        from doctor.gguf.remote import is_remote
+
+        if is_remote(outside, path):
+            return _remote_model(outside, path, option, vault, notes)
     try:
         found = load_model(outside, outside.real_path(path))
     except OutsideError as error:
@@ -81,6 +85,26 @@ def open_model(outside: Outside, path: str, option: str) -> ModelFile:
     if isinstance(found, str):
         raise UsageError(f"{option}: {found}")
     return found._replace(path=path)
+
+
+def _remote_model(outside: Outside, path: str, option: str, vault: Vault, notes: list[str]) -> ModelFile:
+    """A model that is not downloaded yet: its header only. The commands name the file as it will be called."""
+    from doctor.facts.model_file import ModelFile
+    from doctor.gguf.remote import RemoteTrouble, read_remote
+    from doctor.memory.model import read_model
+    from doctor.memory.result import Refusal
+
+    found = read_remote(outside, path, vault)
+    if isinstance(found, RemoteTrouble):
+        raise UsageError(f"{option}: {found.message}")
+    if not found.parts.whole:
+        words = found.parts.trouble.words if found.parts.trouble else "parts of the model are missing there"
+        raise UsageError(f"{option}: {found.url}: {words}")
+    model = read_model(found.header, found.parts.tensors)
+    if isinstance(model, Refusal):
+        raise UsageError(f"{option}: {found.url}: {model.message}")
+    notes.append(f"not downloaded: read {found.bytes_read >> 10} KiB of {found.url} in {found.requests} requests")
+    return ModelFile(found.name, model, found.total_bytes or found.size)
 
 
 def beside(outside: Outside, path: str | None, option: str, notes: list[str]) -> Model | None:
