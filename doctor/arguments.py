@@ -190,6 +190,7 @@ examples:
   doctor plan qwen.gguf                               for the cards of this machine, with what is free on them now
   doctor plan qwen.gguf --gpu "rtx 4060 ti 16gb" --ram 64
   doctor plan qwen.gguf --gpu 3090,3090 --goal context
+  doctor plan hf://owner/repo/qwen.gguf --gpu 3090    before the download
   doctor plan qwen.gguf --vram 24 --ctx 131072 --slots 2 --output compose
   doctor plan --launch "llama-server -m qwen.gguf -c 262144 -ngl 99" --gpu 3090
                                                       does this command fit, and what to change if not

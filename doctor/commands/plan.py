@@ -124,7 +124,6 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
         if rooms.source in ("found", "none")
         else None
     )
-    notes: list[str] = []
     wish = Wish(
         model=file.model,
         abilities=abilities(table, build),

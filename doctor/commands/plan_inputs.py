@@ -71,9 +71,9 @@ def build_of(options: argparse.Namespace, facts: Facts | None, newest: int) -> t
 def open_model(outside: Outside, path: str, option: str, vault: Vault) -> ModelFile:
     """The model the user named: a file, or one on the network of which the header is read. Raises UsageError."""
     from doctor.facts.model_file import load_model, load_remote
-    from doctor.gguf.remote import is_remote
+    from doctor.gguf.addresses import looks_remote
 
-    if is_remote(outside, path):
+    if looks_remote(path) and ("://" in path or not outside.exists(path)):
         remote = load_remote(outside, path, vault)
         if isinstance(remote, str):
             raise UsageError(f"{option}: {remote}")

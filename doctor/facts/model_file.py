@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 class ModelFile(NamedTuple):
     """A model that could be read. `size` are the bytes of the file, or of the tensors where it has several parts.
 
-    `url` is where it lies when it is not on this machine yet; `path` then is the name it will have.
+    `url` is where it lies when it is not on this machine yet; `path` then is the name it will have, `requests` and
+    `bytes_read` what its header cost.
     """
 
     path: str
     model: Model
     size: int
     url: str = ""
+    requests: int = 0
+    bytes_read: int = 0
 
 
 def load_model(outside: Outside, path: str) -> ModelFile | str:
@@ -44,11 +47,13 @@ def load_remote(outside: Outside, address: str, vault: Vault) -> ModelFile | str
     found = read_remote(outside, address, vault)
     if isinstance(found, RemoteTrouble):
         return found.message
+    if not found.parts.whole:
+        return f"{found.url}: {found.parts.trouble.words if found.parts.trouble else 'parts of the model are missing there'}"
     model = read_model(found.header, found.parts.tensors)
     if isinstance(model, Refusal):
         return f"{found.url}: {model.message}"
     size = found.total_bytes if found.total_bytes is not None else sum(each.bytes or 0 for each in found.parts.tensors)
-    return ModelFile(found.name, model, size, found.url)
+    return ModelFile(found.name, model, size, found.url, found.requests, found.bytes_read)
 
 
 def load_projector(outside: Outside, path: str) -> ModelFile | str:
