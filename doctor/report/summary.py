@@ -180,7 +180,7 @@ def _client_row(client: Client, findings: tuple[Finding, ...], lang: str) -> Sub
         # A finding about the clients as a whole is about each that has a server of its own.
         and (
             finding.about == client.name
-            or (not finding.about and "clients" in finding.subjects and known(client.base_url))
+            or (not finding.about and "clients" in finding.subjects and known(client.base_url) is not None)
         )
     ]
     seen = known(client.base_url) is not None and known(client.port_open) is True
