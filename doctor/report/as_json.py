@@ -37,6 +37,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
+        "client": finding.about,
         "explains": [_finding(item) for item in finding.explains],
         "references": list(finding.references),
     }

@@ -10,6 +10,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import key_line, parse_json, read_json, without_comments
 from doctor.facts.clients.places import ENVIRONMENT, Found, Places, as_number, at
 from doctor.facts.clients.program import Program, separators
+from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
     from doctor.facts.clients.record import Client, Setting
@@ -34,6 +35,7 @@ WIRE_OF = {
     "anthropic": "anthropic-messages",
 }
 REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
+_FILE = re.compile(r"\{file:([^{}]{1,500})\}")
 
 
 class Layout(NamedTuple):
@@ -107,7 +109,8 @@ def _configured(places: Places, login: DataFile) -> Configured:
     listed = any(isinstance(file.get(*entry), dict) for file in places.files)
     defined = any(isinstance(file.get(*table), dict) for file in places.files)
     small = places.setting(places.key("small_model"))
-    key = places.resolved(places.key(*table, "options", "apiKey"), REFERENCE) + at(login, provider, "key")
+    key = places.resolved(_read_files(places, places.key(*table, "options", "apiKey")), REFERENCE)
+    key += at(login, provider, "key")
     return Configured(
         base=places.setting(places.resolved(places.key(*table, "options", "baseURL"), REFERENCE)),
         credentials=places.credential(WIRES[wire].header, key),
@@ -123,6 +126,25 @@ def _configured(places: Places, login: DataFile) -> Configured:
         ),
         unusable="model-unlisted" if chosen and defined and not listed and provider not in WIRE_OF else None,
     )
+
+
+def _read_files(places: Places, found: list[Found]) -> list[Found]:
+    """The values with a file's content in place of `{file:path}`."""
+    results = []
+    for item in found:
+        named = _FILE.fullmatch(item.value.strip())
+        if named is None:
+            results.append(item)
+            continue
+        path = separators(places.outside)
+        target = named[1] if named[1].startswith("~") else path.join(path.dirname(item.source), named[1])
+        try:
+            content = places.outside.read_text(places.outside.real_path(target), 64 << 10)
+        except OutsideError:
+            results.append(item._replace(name=item.value.strip(), value="", unset=True))
+            continue
+        results.append(Found(item.name, content.strip(), target, 1))
+    return results
 
 
 def _split(chosen: Setting) -> tuple[str, str]:
