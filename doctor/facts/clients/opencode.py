@@ -9,7 +9,7 @@ from doctor.facts.clients.assemble import WIRES, Configured, Kind, client, renam
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import key_line, parse_json, read_json, without_comments
 from doctor.facts.clients.places import ENVIRONMENT, Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
@@ -65,27 +65,15 @@ def collect_like(outside: Outside, vault: Vault, kind: Kind, layout: Layout) -> 
 
 def _files(outside: Outside, layout: Layout) -> list[DataFile]:
     path = separators(outside)
-    here = outside.folder()
     user = outside.environ.get("XDG_CONFIG_HOME", "").strip() or path.join(outside.home(), ".config")
     named = outside.environ.get(layout.config, "").strip()
-    folders = [path.join(here, f".{layout.folder}"), *_upwards(outside, here)]
+    above = folders_above(outside, to_the_root=True)
+    folders = [*(path.join(folder, f".{layout.folder}") for folder in above), *above]
     paths = [path.join(folder, name) for folder in folders for name in layout.files]
     paths += [named] if named else []
     paths += [path.join(user, layout.folder, name) for name in (*layout.files, "config.json")]
     inline = outside.environ.get(layout.content, "")
     return _inline(inline, layout) + [read_json(outside, name, comments=True) for name in dict.fromkeys(paths)]
-
-
-def _upwards(outside: Outside, here: str) -> list[str]:
-    """The current folder and those above it up to the root of its repository."""
-    path = separators(outside)
-    folders = [here]
-    while len(folders) < 12 and not outside.exists(path.join(folders[-1], ".git")):
-        above = path.dirname(folders[-1])
-        if above in (folders[-1], outside.home()):
-            return folders[:1]  # no repository
-        folders.append(above)
-    return folders if outside.exists(path.join(folders[-1], ".git")) else folders[:1]
 
 
 def _inline(text: str, layout: Layout) -> list[DataFile]:
