@@ -21,6 +21,11 @@ STYLES = {
     "command": "green",
     "ok": "green",
     "quiet": "dim",
+    "weights": "blue",
+    "kv": "green",
+    "state": "cyan",
+    "compute": "yellow",
+    "overhead": "dim",
     "": "",
 }
 _MARKS = {"error": "✗", "warning": "!", "note": "·", "ok": "✓", "unknown": "–"}

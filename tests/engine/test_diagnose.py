@@ -282,3 +282,34 @@ def test_no_client_is_looked_at_where_none_is_known():
 def test_only_lists_that_can_be_looked_at_one_by_one():
     with pytest.raises(RuleError, match="each"):
         rule("a/x", each="gpu", when=[{"expr": "True"}])
+
+
+def test_a_condition_can_be_asked_of_each_item_of_a_list():
+    from doctor.engine.check import faults
+
+    rule = rule_from_toml(
+        "client/x",
+        {
+            "cause": "x",
+            "severity": "error",
+            "title": {"en": "{default(client.name, 'one')}", "zh": "{client.name}"},
+            "why": {"en": "because", "zh": "因为"},
+            "phrases": ["x"],
+            "when": [{"each": "clients", "expr": "client.context_needed > 10"}],
+            "remedy": [{"en": "tell {client.name}", "zh": "x"}],
+            "example": [
+                {"facts": {"clients": [{"name": "a", "context_needed": 5}, {"name": "b", "context_needed": 50}]}},
+                {"facts": {"clients": [{"name": "a", "context_needed": 5}]}, "match": False},
+                {"facts": {"clients": []}, "match": False},
+            ],
+        },
+    )
+    assert faults((rule,)) == ()
+    from doctor.engine.check import with_facts
+    from doctor.facts.facts import nothing_known
+
+    facts = with_facts(nothing_known("x"), rule.examples[0].facts)
+    (found,) = diagnose([rule], facts).findings
+    assert (found.title, found.remedies[0].text, found.subjects) == ("b", "tell b", ("clients",))
+    unknown = rule._replace(when=(rule.when[0]._replace(expr="client.nonsense"),))
+    assert any("nonsense" in fault for fault in faults((unknown,)))
