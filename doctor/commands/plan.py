@@ -208,8 +208,9 @@ def command_for(
     more = words_of(changes, table, build)
     if launch is None:
         return fresh(path, more)
-    kept = without(launch, [change.name for change in changes])
-    named = () if known(launch.model) is not None else ("--model", path)
+    other = path != known(launch.model)  # MODEL was given too
+    kept = without(launch, [*(change.name for change in changes), *(["--model"] if other else [])])
+    named = ("--model", path) if other else ()
     return (*kept, *named, *more) if kept else fresh(path, more)
 
 

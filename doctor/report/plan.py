@@ -208,8 +208,6 @@ def _why_no_mtp(found: Planned, profile: Profile, lang: str) -> Iterator[Row]:
         key = "no_mtp_build"
     else:
         key = "no_mtp_room"
-    if key == "no_mtp_file" and not profile.same_as:
-        return
     yield Row((("quiet", tell(key, lang, tokens=found.wish.ctx or 16384)),), 2)
 
 
@@ -218,6 +216,8 @@ def _bars(found: Planned, needed: Budget, lang: str, *, drawn: bool, unicode: bo
     rooms = {room.device.name: room.usable if measured else None for room in found.wish.rooms}
     plain = ((row.device, row.kind, row.bytes, row.optional) for row in needed.rows)
     yield from bar_rows(bars_of(plain, rooms, found.wish.ram), lang, drawn=drawn, unicode=unicode)
+    if not needed.exact:
+        yield Row((("quiet", tell("inexact", lang)),), 4)
 
 
 def _steps(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:

@@ -253,3 +253,12 @@ def test_a_container_command_becomes_a_service_of_its_own(capsys, qwen):
 def test_the_cards_of_this_machine_are_the_default(capsys, qwen):
     _, data = as_json(capsys, qwen, "--build", "11434")
     assert data["cards_source"] in ("found", "none") and data["ram_bytes"] > 0
+
+
+def test_a_model_beside_a_command_takes_the_place_of_its_own(capsys, qwen, tmp_path):
+    other = model_file(tmp_path, "llama-3.1-8b-q4_k_m")
+    launch = f"llama-server -m {qwen} -c 8192 -ngl 99 --alias x"
+    _, data = as_json(capsys, str(other), "--launch", launch, "--gpu", "3090", "--build", "11434")
+    command = data["profiles"][0]["command"]
+    assert f"--model {other}" in command and qwen not in command and "--alias x" in command
+    assert data["model"]["architecture"] == "llama"
