@@ -113,6 +113,7 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
     path = options.model or (known(launch.model) or known(launch.hf_repo) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
+    notes: list[str] = []
     file = open_model(outside, path, "MODEL" if options.model else "--launch", vault)
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)

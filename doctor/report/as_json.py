@@ -38,6 +38,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
+        "client": finding.about,
         "explains": [finding_json(item) for item in finding.explains],
         "references": list(finding.references),
     }

@@ -74,20 +74,9 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
     )
     yield Row((("title", words),))
     if found.file.url:
-        yield Row(
-            (
-                (
-                    "quiet",
-                    tell(
-                        "remote",
-                        lang,
-                        url=clean.text(found.file.url),
-                        kib=found.file.bytes_read >> 10,
-                        requests=found.file.requests,
-                    ),
-                ),
-            )
-        )
+        file = found.file
+        words = tell("remote", lang, url=clean.text(file.url), kib=file.bytes_read >> 10, requests=file.requests)
+        yield Row((("quiet", words),))
     path = clean.text(found.build_source)
     key = f"build_{found.build_source}" if found.build_source in ("given", "newest") else "build_found"
     source = tell(key, lang, path=path) if key == "build_found" else tell(key, lang)
