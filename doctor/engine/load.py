@@ -18,7 +18,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
-FORMAT = 5
+FORMAT = 6
 
 
 class Knowledge(NamedTuple):
