@@ -12,6 +12,7 @@ examples:
   doctor check                                        look at this machine, its server and its clients
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
+  doctor verify --client claude-code --deep           from its settings to a real answer, rung by rung
   doctor explain "reading choices"                    a symptom in words, English or Chinese
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
@@ -38,6 +39,14 @@ def parse(words: list[str]) -> argparse.Namespace:
     if empty:
         top.error(f"argument {empty}: expected a value")
     return options
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds from 1 to 3600."""
+    value = float(text)
+    if not 1 <= value <= 3600:
+        raise argparse.ArgumentTypeError("from 1 to 3600 seconds")
+    return value
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,7 +95,9 @@ def parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--key", metavar="ENV", help="name of the environment variable that holds the server's API key")
     check.add_argument(
-        "--only", metavar="A,B", help="look at these subjects only: machine gpu cuda build gguf launch server clients"
+        "--only",
+        metavar="A,B",
+        help="look at these subjects only: machine gpu cuda build gguf launch server clients ladders",
     )
     check.add_argument("--skip", metavar="A,B", help="leave these subjects out")
     check.add_argument("--save", metavar="FILE", help="write the facts, redacted, as JSON")
@@ -96,6 +107,43 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="also compute the model file's SHA-256 and compare it (slow: reads the file)",
     )
+
+    verify = verbs.add_parser(
+        "verify",
+        parents=[common],
+        help="climb from a client's settings to an answer of the model, rung by rung",
+        description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, "
+        "ready, key, path, model, context, template. It stops at the first that does not hold and says why. With --deep "
+        "also a reply, a stream, a tool call, the prompt cache and the speed. Keys go to the address under test only; "
+        "redirects are not followed.",
+        epilog="examples:\n  doctor verify                     every client here that asks a server on this machine\n"
+        "  doctor verify http://127.0.0.1:8080/v1\n  doctor verify --client claude-code --deep\n"
+        "  doctor verify https://gateway.example/api/v1 --key-env MY_KEY --model qwen3\n"
+        "  doctor verify http://127.0.0.1:8080 --origin http://localhost:3000\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.add_argument(
+        "url",
+        metavar="URL",
+        nargs="?",
+        help="base URL as a client has it (default: from the clients, else from the launch command)",
+    )
+    verify.add_argument("--client", metavar="NAME", help="stand in for this client: claude-code, codex, opencode, …")
+    verify.add_argument("--key-env", metavar="ENV", help="name of the environment variable that holds the key to send")
+    verify.add_argument(
+        "--model", metavar="ID", help="the model to ask for (default: the client's, else the first served)"
+    )
+    verify.add_argument(
+        "--deep", action="store_true", help="also make the model work: at most six short requests, some hundred tokens"
+    )
+    verify.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=60.0,
+        help="longest wait for one request of --deep (default: 60)",
+    )
+    verify.add_argument("--origin", metavar="URL", help="also ask as a browser page of this origin would (CORS)")
 
     explain = verbs.add_parser(
         "explain",
@@ -118,6 +166,21 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     log.add_argument("file", metavar="FILE", help="the text to read; - is standard input")
+
+    plan = verbs.add_parser(
+        "plan",
+        help="the memory a launch command needs, before it is started",
+        description="Works out from the model's header what a launch command needs on each device.",
+        epilog='examples:\n  doctor plan --launch "llama-server -m qwen.gguf -c 65536" --device cuda\n'
+        '  doctor plan --launch "llama-server -m big.gguf --n-cpu-moe 20" --device cuda:2 --build 11434 --format json\n',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    plan.add_argument("--launch", metavar="CMD", required=True, help='the launch command, "llama-server -m FILE …"')
+    plan.add_argument(
+        "--device", metavar="KIND", default="cuda", help="cuda, cuda:N (N cards), rocm, vulkan, metal, sycl or cpu"
+    )
+    plan.add_argument("--build", metavar="N", help="number of the llama.cpp build (default: the newest known)")
+    plan.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ T = TypeVar("T")
 READ_LIMIT = 16 << 20
 OUTPUT_LIMIT = 1 << 20
 BODY_LIMIT = 4 << 20
+MOST_PIECES = 20_000
+"""Pieces of a stream that are kept: a body that comes byte by byte must not fill the memory."""
 
 
 class OutsideError(Exception):
@@ -61,6 +64,22 @@ class HttpReply(NamedTuple):
     body: bytes
     truncated: bool
     milliseconds: float
+
+
+class StreamReply(NamedTuple):
+    """An answer read as it came: `pieces` are (milliseconds since the request, bytes), cut at the limit.
+
+    `ended`: whole, cut (the connection broke off), timeout (no end in time) or limit (more than was wanted).
+    """
+
+    status: int
+    headers: dict[str, str]
+    pieces: tuple[tuple[float, bytes], ...]
+    ended: str
+
+    def body(self) -> bytes:
+        """All that came."""
+        return b"".join(piece for _, piece in self.pieces)
 
 
 class Outside:
@@ -223,6 +242,13 @@ class Outside:
             raise _file_error(path, error) from None
         return FileInfo(found.st_size, found.st_mtime, stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode))
 
+    def owner(self, path: str) -> int | None:
+        """Number of the user a file belongs to; None on Windows, where users have none. Raises OutsideError."""
+        try:
+            return os.stat(path).st_uid if hasattr(os, "getuid") else None
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder that can be seen."""
         try:
@@ -307,8 +333,9 @@ class Outside:
         body: bytes | None = None,
         timeout: float = 3.0,
         limit: int = BODY_LIMIT,
+        proxy: str | None = None,
     ) -> HttpReply:
-        """One request, straight to the address: no proxy, no redirect, at most `limit` bytes of body read.
+        """One request, straight to the address unless a `proxy` is named: no redirect, at most `limit` bytes of body.
 
         `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid,
         failed.
@@ -316,24 +343,21 @@ class Outside:
         import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
 
         late = OutsideError("timeout", f"{url}: no whole answer within {timeout:g} s")
-        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit))
+        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit, proxy))
 
     def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float, limit: int
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+        limit: int,
+        proxy: str | None = None,
     ) -> HttpReply:
-        import httpx
-
         started = time.monotonic()
         try:
-            if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
-                raise OutsideError("invalid", f"{url}: no such port")
-            with (
-                # Building a TLS context costs 0.1 s of CPU: only https pays for it.
-                httpx.Client(
-                    trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:")
-                ) as client,
-                client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
-            ):
+            with self._request(method, url, headers, body, timeout, proxy) as reply:
                 data = bytearray()
                 # Raw bytes: a compressed body that was not asked for is not unpacked, so it cannot grow.
                 for chunk in reply.iter_raw(65536):
@@ -349,6 +373,73 @@ class Outside:
             raise
         except Exception as error:
             raise _http_error(url, error, timeout) from None
+
+    def http_stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout: float = 3.0,
+        limit: int = BODY_LIMIT,
+    ) -> StreamReply:
+        """The same as `http`, but what had come before a time-out, a break or the limit is not lost.
+
+        Raises OutsideError as `http` does when there was not even a status line.
+        """
+        import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
+
+        started = time.monotonic()
+        heads: list[tuple[int, dict[str, str]]] = []
+        pieces: list[tuple[float, bytes]] = []
+
+        def read() -> str:
+            with self._request(method, url, headers or {}, body, timeout) as reply:
+                heads.append((reply.status_code, {name.lower(): value for name, value in reply.headers.items()}))
+                size = 0
+                for chunk in reply.iter_raw():
+                    pieces.append(((time.monotonic() - started) * 1000, chunk[: limit - size]))
+                    size += len(chunk)
+                    if size > limit or len(pieces) >= MOST_PIECES:
+                        return "limit"
+                    if time.monotonic() - started > timeout:
+                        return "timeout"
+            return "whole"
+
+        late = OutsideError("timeout", f"{url}: no answer within {timeout:g} s")
+        try:
+            ended = _within(timeout, late, read)
+        except Exception as error:
+            found = error if isinstance(error, OutsideError) else _http_error(url, error, timeout)
+            if not heads:
+                raise found from None
+            ended = "timeout" if found.kind == "timeout" else "cut"
+        status, names = heads[0]
+        return StreamReply(status, names, tuple(pieces), ended)
+
+    @contextmanager
+    def _request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+        proxy: str | None = None,
+    ) -> Iterator[Any]:
+        import httpx
+
+        if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
+            raise OutsideError("invalid", f"{url}: no such port")
+        with (
+            # Building a TLS context costs 0.1 s of CPU: only https pays for it.
+            httpx.Client(
+                trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:"), proxy=proxy
+            ) as client,
+            client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
+        ):
+            yield reply
 
     def port_open(self, host: str, port: int, timeout: float = 1.0) -> bool:
         """Whether something accepts a TCP connection there."""

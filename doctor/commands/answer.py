@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.finding import NotChecked
@@ -12,7 +13,7 @@ from doctor.redact import Redactor, sanitize
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from doctor.engine.finding import Finding, Report
     from doctor.engine.load import Knowledge
@@ -37,8 +38,12 @@ def answer(
     lang: str,
     clean: Redactor,
     subjects: tuple[Subject, ...] = (),
+    head: Callable[[bool], Iterator[Row]] | None = None,
 ) -> Exit:
-    """Write the report to standard output and return the exit status."""
+    """Write the report to standard output and return the exit status.
+
+    `head` makes the lines that stand before it in text, given whether marks outside ASCII can be shown.
+    """
     safe = redacted(report, clean)
     if options.format == "json":
         from doctor.report import as_json
@@ -49,7 +54,9 @@ def answer(
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
         brief = report.command == "explain"
-        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode(), brief=brief))
+        unicode = speaks_unicode()
+        rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
+        show(chain(head(unicode), rows) if head else rows)
     return status(report.findings, options.fail_on)
 
 

@@ -159,7 +159,7 @@ def not_checked(facts: Facts, diagnosis: Diagnosis) -> tuple[NotChecked, ...]:
     single = [
         item
         for item in diagnosis.undecided
-        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match")
+        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match", "fit_params")
     ]
     return (*whole, *single)
 

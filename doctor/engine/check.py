@@ -45,7 +45,7 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
         if name not in ids:
             yield f"differential {name!r}, and there is no such rule"
     groups = {name for symptom in rule.symptoms for name in re.compile(symptom.pattern).groupindex}
-    local = {EACH[rule.each]: _record_of(field_types(Facts)[rule.each])} if rule.each else {}
+    local = {EACH[when.each]: _record_of(field_types(Facts)[when.each]) for when in rule.when if when.each}
     for text in _expressions(rule):
         yield from expression_faults(text, local)
         yield from _unknown_groups(text, groups)

@@ -12,10 +12,10 @@ from doctor.engine.templates import fill, fill_known
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from doctor.engine.match import Hit, Hits
-    from doctor.engine.rules import Rule, Symptom
+    from doctor.engine.rules import Rule, Symptom, When
     from doctor.facts.facts import Facts
 
 MOST_EVIDENCE = 5
@@ -29,21 +29,29 @@ class Diagnosis(NamedTuple):
     undecided: tuple[NotChecked, ...]
 
 
+class _Item(NamedTuple):
+    """One item of a list of facts: its name in expressions, its path, and itself."""
+
+    name: str
+    path: str
+    value: Any
+
+
 class _Fired(NamedTuple):
     rule: Rule
     status: str
     evidence: tuple[Evidence, ...]
     match: dict[str, Any]
     subjects: tuple[str, ...] = ()
-    item: tuple[str, Any] | None = None
+    item: _Item | None = None
 
     def local(self) -> dict[str, tuple[str, Any]]:
-        """The name of the item of a list that a rule with `each` is true of."""
-        return {EACH[self.rule.each]: self.item} if self.item is not None else {}
+        """The item of a list that the rule is true of, by its name in expressions."""
+        return {self.item.name: (self.item.path, self.item.value)} if self.item is not None else {}
 
     def about(self) -> str:
-        """The name of that item."""
-        return str(getattr(self.item[1], "name", "")) if self.item is not None else ""
+        """Whom that item is about: the name of a client."""
+        return str(getattr(self.item.value, "name", "")) if self.item is not None else ""
 
 
 def diagnose(
@@ -67,13 +75,21 @@ def diagnose(
         fired += [found] if found else _by_facts(rule, roots, undecided, source)
     if any(item.rule.severity != "note" for item in fired):
         fired = [item for item in fired if not item.rule.fallback]
-    findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
+    findings = _told_once(_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank))
     folded = _fold(findings, {item.rule.id: item.rule for item in fired})
     others = differential(folded, rules, lang=lang, facts=facts, clean=clean)
     return Diagnosis(
         (*folded, *others),
         tuple(NotChecked(path, reason) for path, reason in sorted(undecided.items())),
     )
+
+
+def _told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """Without repeats: what several clients meet at one server is one fault, told of the first of them."""
+    seen: dict[Any, Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.rule, finding.title, finding.why, finding.remedies), finding)
+    return list(seen.values())
 
 
 def differential(
@@ -151,31 +167,41 @@ def _hits_of(symptom: Symptom, hits: Mapping[str, Hits]) -> tuple[Hit, ...]:
 
 
 def _by_facts(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> list[_Fired]:
-    items: list[tuple[str, Any] | None] = [None]
-    if rule.each and rule.when:
-        values = roots.get(rule.each)
-        if isinstance(values, Unknown):
-            undecided[rule.each] = values.reason
-        items = [(f"{rule.each}[{place}]", item) for place, item in enumerate(known(values) or ())]
-    fired = (_by_fact(_Fired(rule, "", (), {}, (), item), roots, undecided, source) for item in items)
-    return [item for item in fired if item is not None]
+    """The rule by its conditions: once, or once for each item of a list that one of them is true of."""
+    fired: dict[str, _Fired] = {}
+    for when in rule.when:
+        if not when.each and fired:
+            continue
+        for item in _items(when, roots, undecided):
+            found = _by_fact(rule, when, item, roots, undecided, source)
+            if found is not None:
+                fired.setdefault(found.about(), found)
+    return list(fired.values())
 
 
-def _by_fact(blank: _Fired, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:
-    for when in blank.rule.when:
-        evaluator = Evaluator({**roots, "match": {}}, local=blank.local())
-        result = truth(evaluator.evaluate(parse(when.expr)))
-        if result is True:
-            subjects = tuple(
-                dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
-            )
-            return blank._replace(
-                status="likely" if when.likely else "seen", evidence=_facts_read(evaluator, source), subjects=subjects
-            )
-        if isinstance(result, Unknown):
-            for path, value in evaluator.reads.items():
-                if isinstance(value, Unknown):
-                    undecided[path] = value.reason
+def _items(when: When, roots: dict[str, Any], undecided: dict[str, str]) -> list[_Item | None]:
+    """What a condition is asked of: the facts as they are (None), or each item of a list in turn."""
+    if not when.each:
+        return [None]
+    values = roots.get(when.each)
+    if isinstance(values, Unknown):
+        undecided[when.each] = values.reason
+    return [_Item(EACH[when.each], f"{when.each}[{place}]", item) for place, item in enumerate(known(values) or ())]
+
+
+def _by_fact(
+    rule: Rule, when: When, item: _Item | None, roots: dict[str, Any], undecided: dict[str, str], source: str
+) -> _Fired | None:
+    blank = _Fired(rule, "likely" if when.likely else "seen", (), {}, (), item)
+    evaluator = Evaluator({**roots, "match": {}}, local=blank.local())
+    result = truth(evaluator.evaluate(parse(when.expr)))
+    if result is True:
+        subjects = dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
+        return blank._replace(evidence=_facts_read(evaluator, source), subjects=tuple(subjects))
+    if isinstance(result, Unknown):
+        for path, value in evaluator.reads.items():
+            if isinstance(value, Unknown):
+                undecided[path] = value.reason
     return None
 
 

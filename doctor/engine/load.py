@@ -18,7 +18,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
-FORMAT = 6
+FORMAT = 7
 
 
 class Knowledge(NamedTuple):
@@ -235,7 +235,7 @@ def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
     made = []
     for row in rules:
         (rule_id, cause, severity, priority, title, why, decide, phrases, explains, differential, *rest) = row
-        references, symptoms, when, remedies, examples, fallback, each = rest
+        references, symptoms, when, remedies, examples, fallback = rest
         made.append(
             Rule(
                 rule_id, cause, severity, priority, Text(*title), Text(*why), Text(*decide), phrases, explains,
@@ -244,7 +244,7 @@ def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
                 tuple(When(*item) for item in when),
                 tuple(Remedy(Text(*item[0]), *item[1:]) for item in remedies),
                 tuple(Example(*item) for item in examples),
-                fallback, each,
+                fallback,
             )
         )  # fmt: skip
     return Knowledge(tuple(made), index)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 SEVERITIES = ("error", "warning", "note")
 PRICES = ("none", "speed", "quality", "context", "restart", "download", "money", "work")
-EACH = {"clients": "client"}
-"""Lists of facts that a rule can look at item by item, and the name of an item in its expressions."""
+EACH = {"clients": "client", "ladders": "ladder"}
+"""Lists of facts that a condition can look at item by item, and the name of an item in its expressions."""
 PLACES = ("any", "log", "command", "config")
 
 
@@ -49,10 +49,15 @@ class Symptom(NamedTuple):
 
 
 class When(NamedTuple):
-    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause."""
+    """A condition over facts under which the rule is true. `likely`: true, but not certain to be the cause.
+
+    `each` names a list of facts ("clients"): the condition is asked of one item after the other, which has the name that
+    EACH gives ("client") there and in the rule's texts, and there is a finding for each that fulfils it.
+    """
 
     expr: str
     likely: bool
+    each: str
 
 
 class Remedy(NamedTuple):
@@ -78,9 +83,7 @@ class Rule(NamedTuple):
     `priority` (0-100) says how surely this is the root when others fire too: 80 names the cause in so many words,
     50 is usual, 20 is a consequence or a generic text. `differential` names the rules whose cause can look exactly like
     this one: they are offered beside it, with what would tell them apart. `fallback`: told only when no error or warning
-    is: it says what would decide, and how to get it. `each`: the name of a list of facts, `clients`, whose items are
-    looked at one by one: in the rule's expressions `client` is one of them, and there is a finding for each that it is
-    true of.
+    is: it says what would decide, and how to get it.
     """
 
     id: str
@@ -99,7 +102,6 @@ class Rule(NamedTuple):
     remedies: tuple[Remedy, ...]
     examples: tuple[Example, ...]
     fallback: bool
-    each: str = ""
 
 
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
@@ -109,6 +111,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
         "references", "symptom", "when", "remedy", "example", "fallback", "each",
     )  # fmt: skip
+    every = reader.choice("each", ("", *EACH), "")  # said once for all conditions of the rule
     rule = Rule(
         id=rule_id,
         cause=reader.text("cause"),
@@ -123,9 +126,9 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
         references=reader.texts("references"),
         symptoms=tuple(_symptom(item) for item in reader.tables("symptom")),
         when=tuple(
-            When(item.text("expr"), item.flag("likely"))
+            When(item.text("expr"), item.flag("likely"), item.choice("each", ("", *EACH), every))
             for item in reader.tables("when")
-            if item.only("expr", "likely")
+            if item.only("expr", "likely", "each")
         ),
         remedies=tuple(_remedy(item) for item in reader.tables("remedy")),
         examples=tuple(
@@ -134,7 +137,6 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
             if item.only("text", "facts", "match")
         ),
         fallback=reader.flag("fallback"),
-        each=reader.choice("each", ("", *EACH), ""),
     )
     if data.get("id", rule_id) != rule_id:
         raise RuleError(f"{rule_id}: the file says id = {data['id']!r}, but its place says {rule_id!r}")

@@ -26,6 +26,7 @@ DEADLINES = {
     "launch": 5.0,
     "server": 8.0,
     "clients": 4.0,
+    "ladders": 20.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 HASH_DEADLINE = 24 * 3600.0
@@ -89,6 +90,10 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
         },
     )
     facts: dict[str, Any] = {**early, **late, "log": None}
+    from doctor.facts.ladder.collect import local_ladders
+
+    asked = known(facts["server"])
+    facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
     facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
     facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
     return Facts(**facts)

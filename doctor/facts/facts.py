@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
+from doctor.facts.fit_params import FitParams
 from doctor.facts.gguf import Gguf
 from doctor.facts.gpu import Gpu
+from doctor.facts.ladder.record import Ladder
 from doctor.facts.launch import Launch
 from doctor.facts.log import Log
 from doctor.facts.machine import Machine
@@ -18,7 +20,10 @@ from doctor.facts.server import Server
 
 @dataclass(frozen=True)
 class Facts:
-    """One record a subject. A subject that was not looked at is Unknown with the reason."""
+    """One record a subject. A subject that was not looked at is Unknown with the reason.
+
+    `fit_params` is only asked for (`doctor plan --verify`), never looked at by itself: it is absent otherwise.
+    """
 
     machine: Fact[Machine]
     gpu: Fact[Gpu]
@@ -28,10 +33,12 @@ class Facts:
     launch: Fact[Launch]
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
+    ladders: Fact[tuple[Ladder, ...]]
     log: Fact[Log]
+    fit_params: Fact[FitParams] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts))
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
 
 
 def nothing_known(reason: str) -> Facts:

@@ -31,6 +31,10 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
         value = getattr(facts, name)
         if name == "log" or (isinstance(value, Unknown) and value.reason == LEFT_OUT):
             continue
+        if (
+            name == "ladders" and not value and name not in worst
+        ):  # where no client asks this machine there is no way to show
+            continue
         if isinstance(value, Unknown):
             rows.append(
                 Subject(
@@ -74,6 +78,8 @@ def _stands(name: str, value: Any) -> bool:
         return known(value.kind) == "model"
     if name == "cuda":
         return bool(known(value.toolkits) or known(value.libcuda) or known(value.libcudart))
+    if name == "ladders":
+        return all(known(ladder.failed) is None for ladder in value)
     return True
 
 
@@ -200,6 +206,16 @@ def _client(client: Client) -> str:
     )
 
 
+def _ladders(ladders: Any) -> str:
+    """How far each client's way carries."""
+    words = []
+    for ladder in ladders:
+        held = sum(rung.state in ("passed", "warned") for rung in ladder.rungs)
+        rung = known(ladder.failed)
+        words.append(f"{ladder.name}: " + (f"fails at {rung}" if rung else f"{held} rungs hold"))
+    return "; ".join(words)
+
+
 _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "machine": _machine,
     "gpu": _gpu,
@@ -208,4 +224,5 @@ _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "gguf": _gguf,
     "launch": _launch,
     "server": _server,
+    "ladders": _ladders,
 }
