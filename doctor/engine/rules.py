@@ -60,13 +60,32 @@ class When(NamedTuple):
     each: str
 
 
+class EditRule(NamedTuple):
+    """How a remedy changes one setting of a client.
+
+    `action`: set, append (to a list with commas), remove, clean (a key: without blanks, quotes, line breaks and
+    `Bearer`). `target` is a name of `WRITABLE`, or an expression whose value is a setting or a credential: the place it
+    stands in is meant. `value` is a text with {…}, "" for a key that the user gives. `client` is a text with the name of
+    the client, "" for the one that the rule looks at.
+    """
+
+    action: str
+    target: str
+    value: str
+    client: str
+
+
 class Remedy(NamedTuple):
-    """What to do. It is offered when `condition` is not false and every number in it can be computed."""
+    """What to do. It is offered when `condition` is not false and every number in it can be computed.
+
+    `edits` are the changes of settings that carry it out, all of them in one file; () where it is no such change.
+    """
 
     text: Text
     command: str
     price: str
     condition: str
+    edits: tuple[EditRule, ...] = ()
 
 
 class Example(NamedTuple):
@@ -190,13 +209,39 @@ def _check_pattern(where: str, pattern: str) -> None:
 
 
 def _remedy(item: _Reader) -> Remedy:
-    item.only("en", "zh", "command", "price", "if")
+    item.only("en", "zh", "command", "price", "if", "edit")
     return Remedy(
         text=Text(item.text("en"), item.text("zh")),
         command=item.text("command", ""),
         price=item.choice("price", PRICES, "none"),
         condition=item.text("if", ""),
+        edits=tuple(_edit(edit) for edit in item.inline_tables("edit")),
     )
+
+
+ACTIONS = ("set", "append", "remove", "clean")
+
+
+def _edit(item: _Reader) -> EditRule:
+    from doctor.facts.clients.record import WRITABLE
+
+    item.only(*ACTIONS, "value", "client")
+    actions = [action for action in ACTIONS if action in item.data]
+    if len(actions) != 1:
+        raise RuleError(f"{item.where}: one of {', '.join(ACTIONS)} must be there")
+    target = item.text(actions[0])
+    if target.isidentifier() and target not in WRITABLE:
+        raise RuleError(f"{item.where}: unknown setting {target!r}; known are {', '.join(WRITABLE)}")
+    value = item.text("value", "")
+    if actions[0] in ("remove", "clean") and value:
+        raise RuleError(f"{item.where}: {actions[0]} takes no value")
+    if actions[0] in ("set", "append") and not value and target.isidentifier() and target not in _VALUELESS:
+        raise RuleError(f"{item.where}: value must be text")
+    return EditRule(actions[0], target, value, item.text("client", ""))
+
+
+_VALUELESS = ("key", "model_entry")
+"""Settings that are set without a value: a key is given by the user, an entry may be empty."""
 
 
 class _Reader:
@@ -257,6 +302,14 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise RuleError(f"{self.where}: write [[{key}]]")
         return [_Reader(f"{self.where}: {key} {number}", item) for number, item in enumerate(value, 1)]
+
+    def inline_tables(self, key: str) -> list[_Reader]:
+        """A table, or a list of them."""
+        value = self.data.get(key, [])
+        value = [value] if isinstance(value, dict) else value
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise RuleError(f"{self.where}: write {key} = {{ … }} or {key} = [{{ … }}, {{ … }}]")
+        return [_Reader(f"{self.where}: {key}", item) for item in value]
 
     def only(self, *keys: str) -> bool:
         unknown = sorted(set(self.data) - set(keys))

@@ -118,7 +118,7 @@ def _writable(places: Places, paths: Paths, state: DataFile) -> tuple[Writable, 
     }
     if "no_proxy" in places.outside.environ:
         names["no_proxy"] = "no_proxy"
-    files = {name: file.path for file in reversed(places.files) for name in file.get("env") or ()}
+    files = {name: file.path for file in reversed(places.files) for name in _names_of(file)}
     found = [writable(setting, files.get(name, paths.settings[-1]), "env", name) for setting, name in names.items()]
     model = _model(places)
     if model is not None and not model.name.startswith("ANTHROPIC_"):
@@ -133,6 +133,11 @@ def _writable(places: Places, paths: Paths, state: DataFile) -> tuple[Writable, 
         place = rejected.index(ending)
         found.append(writable("rejected_key", state.path, "customApiKeyResponses", "rejected", place))
     return tuple(found)
+
+
+def _names_of(file: DataFile) -> tuple[str, ...]:
+    block = file.get("env")
+    return tuple(block) if isinstance(block, dict) else ()
 
 
 def _variable(places: Places, name: str) -> Setting | None:
