@@ -29,6 +29,9 @@ def diff(plan: Plan, clean: Redactor) -> tuple[str, ...]:
     tail = min(NEAR, last)
     texts = [text[start : len(text) - last + tail] for text in (old, new)]
     before, after = (clean.text(text).split("\n") for text in texts)
+    for lines in (before, after):  # what stands behind the last line break is no line
+        if lines[-1] == "":
+            lines.pop()
     offset = old.count("\n", 0, start)
     return tuple(_hunks(before, after, offset, cut=(start > 0 and old[start - 1] != "\n", tail < last)))
 
