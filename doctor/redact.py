@@ -99,7 +99,7 @@ class Redactor:
 
     def _key(self, key: str) -> str:
         """The same for a key of a dict: long lists of records repeat theirs. Asked again when there is a new secret."""
-        known = len(self._vault)
+        known = self._vault.count
         if self._keys_known != known:
             self._keys, self._keys_known = {}, known
         if key not in self._keys:

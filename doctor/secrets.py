@@ -19,7 +19,9 @@ class Vault:
         self._secrets: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many secrets are known. (Not `len`: an empty vault must not be false, it is still the vault.)"""
         return len(self._tokens)
 
     def put(self, secret: str) -> str:

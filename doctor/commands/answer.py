@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.engine.finding import NotChecked
 from doctor.engine.rules import SEVERITIES
-from doctor.exits import Exit
+from doctor.exits import Exit, UsageError
+from doctor.outside import OutsideError
 from doctor.redact import Redactor, sanitize
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from doctor.engine.finding import Finding, Report
     from doctor.engine.load import Knowledge
     from doctor.outside import Outside
+    from doctor.report.bars import Bar
     from doctor.report.text import Row, Subject
     from doctor.secrets import Vault
 
@@ -39,6 +41,7 @@ def answer(
     clean: Redactor,
     subjects: tuple[Subject, ...] = (),
     head: Callable[[bool], Iterator[Row]] | None = None,
+    bars: tuple[Bar, ...] = (),
 ) -> Exit:
     """Write the report to standard output and return the exit status.
 
@@ -56,8 +59,20 @@ def answer(
         brief = report.command == "explain"
         unicode = speaks_unicode()
         rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
-        show(chain(head(unicode), rows) if head else rows)
+        show(chain(head(unicode) if head else (), rows, _bar_rows(bars, lang, unicode)))
     return status(report.findings, options.fail_on)
+
+
+def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:
+    """What the launch command needs, a bar a device."""
+    if not bars:
+        return
+    from doctor.report.bars import bar_rows
+    from doctor.report.text import Row
+    from doctor.report.words import say
+
+    yield Row((("head", say("needs", lang)),))
+    yield from bar_rows(bars, lang, drawn=on_terminal(), unicode=unicode)
 
 
 def redacted(report: Report, clean: Redactor) -> Report:
@@ -72,7 +87,11 @@ def redacted(report: Report, clean: Redactor) -> Report:
             decide=clean.known(finding.decide),
             evidence=evidence[id(finding)],
             remedies=tuple(
-                advice._replace(text=clean.known(advice.text), command=clean.known(advice.command))
+                advice._replace(
+                    text=clean.known(advice.text),
+                    command=clean.known(advice.command),
+                    edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
+                )
                 for advice in finding.remedies
             ),
             explains=tuple(safe(child) for child in finding.explains),
@@ -97,7 +116,7 @@ def show(rows: Iterator[Row]) -> None:
     """Rows on a terminal in colour, anywhere else plain."""
     from doctor.report import text
 
-    if sys.stdout.isatty():
+    if on_terminal():
         text.print_rich(rows)
     else:
         write(text.plain(rows))
@@ -108,6 +127,11 @@ def write(words: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
 
 
 def speaks_unicode() -> bool:
@@ -122,3 +146,14 @@ def status(findings: tuple[Finding, ...], fail_on: str) -> Exit:
     limit = SEVERITIES.index(fail_on)
     worst = min((SEVERITIES.index(finding.severity) for finding in findings), default=len(SEVERITIES))
     return Exit.FINDINGS if worst <= limit else Exit.OK
+
+
+def must_exist(outside: Outside, option: str, path: str) -> None:
+    """Raises UsageError when what the user named is not there."""
+    try:
+        found = outside.stat(outside.real_path(path) if path else path)
+        if not (found.is_file or found.is_dir):
+            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
+    except OutsideError as error:
+        if error.kind != "denied":  # what may not be read is told of in the report
+            raise UsageError(f"{option}: {error}") from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.answer import answer, left_out, must_exist, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import CRASHED, Wishes, collect
+from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
 from doctor.facts.facts import SUBJECTS, Facts
 from doctor.facts.record import FactsFormatError, Unknown, from_json, to_json
 from doctor.outside import OutsideError
@@ -30,7 +30,7 @@ SAVED_LIMIT = 4 << 20
 
 def check(options: argparse.Namespace, outside: Outside) -> Exit:
     """Collect (or load) facts, diagnose them, answer."""
-    from doctor.report.summary import subjects_of
+    from doctor.report.summary import bars, subjects_of
 
     lang = language(options.lang, dict(outside.environ))
     vault = Vault()
@@ -60,13 +60,13 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
     )
-    status = answer(report, options, lang, clean, subjects)
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
     return Exit.INTERNAL if crashes else status
 
 
 def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
     """What the options ask for. Raises UsageError for what cannot be."""
-    names = tuple(name for name in SUBJECTS if name != "log")
+    names = LOOKED_AT
     wanted = set(names)
     for option, value in (("--only", options.only), ("--skip", options.skip)):
         listed = [name.strip() for name in (value or "").split(",") if name.strip()]
@@ -104,19 +104,9 @@ def _check_places(options: argparse.Namespace, outside: Outside) -> None:
     if options.launch is not None and parse_command(options.launch) is None:
         raise UsageError('--launch wants a command that starts llama-server, such as "llama-server -m model.gguf"')
     if options.model is not None:
-        _must_exist(outside, "--model", options.model)
+        must_exist(outside, "--model", options.model)
     if options.binary is not None and outside.which(options.binary) is None:
-        _must_exist(outside, "--binary", options.binary)
-
-
-def _must_exist(outside: Outside, option: str, path: str) -> None:
-    try:
-        found = outside.stat(outside.real_path(path) if path else path)
-        if not (found.is_file or found.is_dir):
-            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
-    except OutsideError as error:
-        if error.kind != "denied":  # what may not be read is told of in the report
-            raise UsageError(f"{option}: {error}") from None
+        must_exist(outside, "--binary", options.binary)
 
 
 def load_facts(outside: Outside, path: str) -> Facts:

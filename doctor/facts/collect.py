@@ -6,7 +6,7 @@ import threading
 import urllib.parse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.facts import SUBJECTS, Facts
+from doctor.facts.facts import DERIVED, SUBJECTS, Facts
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ DEADLINES = {
     "server": 8.0,
     "clients": 4.0,
     "ladders": 20.0,
+    "budget": 10.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 HASH_DEADLINE = 24 * 3600.0
@@ -35,7 +36,7 @@ CRASHED = "the check crashed: "
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
 
 
-LOOKED_AT = tuple(name for name in SUBJECTS if name != "log")
+LOOKED_AT = tuple(name for name in SUBJECTS if name not in DERIVED)
 
 
 class Wishes(NamedTuple):
@@ -89,14 +90,35 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
             "server": lambda: server.collect(outside, vault, url=url, url_source=source, key_token=token),
         },
     )
-    facts: dict[str, Any] = {**early, **late, "log": None}
+    facts: dict[str, Any] = {**early, **late, "budget": None, "log": None}
     from doctor.facts.ladder.collect import local_ladders
 
     asked = known(facts["server"])
     facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
     facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
     facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
+    facts["budget"] = _budget(outside, wishes, facts)
     return Facts(**facts)
+
+
+def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> Any:
+    """What the launch command needs; unknown where the command or the model is."""
+    from doctor.facts import budget
+
+    started, build, server = known(facts["launch"]), known(facts["build"]), known(facts["server"])
+    model = wishes.model or (known(started.model) if started else None)
+    if started is None:
+        reason = facts["launch"].reason if isinstance(facts["launch"], Unknown) else "no launch command is known"
+        return Unknown(reason)
+    if model is None or isinstance(facts["gguf"], Unknown):
+        return Unknown(facts["gguf"].reason if isinstance(facts["gguf"], Unknown) else "no model file is known")
+    if known(started.other_user):
+        return Unknown("the server is another user's: its files are not read")
+    number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
+    gpu, machine = known(facts["gpu"]), known(facts["machine"])
+    wanted = wishes._replace(subjects=("budget",))
+    task = {"budget": lambda: budget.collect(outside, model, started, number, build, gpu, machine)}
+    return _side_by_side(wanted, task)["budget"]
 
 
 def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.budget import MemoryBudget
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
@@ -34,11 +35,14 @@ class Facts:
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
     ladders: Fact[tuple[Ladder, ...]]
+    budget: Fact[MemoryBudget]
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
 
 
 SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
+DERIVED = frozenset({"budget", "log"})
+"""Subjects that are not looked at but follow from others, or from a text."""
 
 
 def nothing_known(reason: str) -> Facts:

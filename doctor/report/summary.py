@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from doctor.engine.finding import Finding
     from doctor.facts.clients.record import Client
     from doctor.facts.facts import Facts
+    from doctor.report.bars import Bar
 
 GIB = 1 << 30
 
@@ -29,7 +30,7 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
     rows = []
     for name in SUBJECTS:
         value = getattr(facts, name)
-        if name == "log" or (isinstance(value, Unknown) and value.reason == LEFT_OUT):
+        if name == "log" or (isinstance(value, Unknown) and (value.reason == LEFT_OUT or name == "budget")):
             continue
         if (
             name == "ladders" and not value and name not in worst
@@ -186,7 +187,7 @@ def _client_row(client: Client, findings: tuple[Finding, ...], lang: str) -> Sub
         # A finding about the clients as a whole is about each that has a server of its own.
         and (
             finding.about == client.name
-            or (not finding.about and "clients" in finding.subjects and known(client.base_url))
+            or (not finding.about and "clients" in finding.subjects and known(client.base_url) is not None)
         )
     ]
     seen = known(client.base_url) is not None and known(client.port_open) is True
@@ -216,6 +217,31 @@ def _ladders(ladders: Any) -> str:
     return "; ".join(words)
 
 
+def _budget(budget: Any) -> str:
+    refused = known(budget.refused)
+    if refused:
+        return f"refused: {refused}"
+    words = []
+    for card in known(budget.cards) or ():
+        free = _size(card.free_bytes)
+        words.append(f"{card.device} needs {_size(card.need_bytes)}" + (f" of {free}" if free else ""))
+    words.append(f"RAM needs {_size(budget.ram_need_bytes)}")
+    return _join(*words)
+
+
+def bars(facts: Facts, lang: str) -> tuple[Bar, ...]:
+    """The budget of the launch command as bars, none where it is not known."""
+    from doctor.report.bars import bars_of
+
+    budget, machine = known(facts.budget), known(facts.machine)
+    rows = known(budget.rows) if budget is not None else None
+    if budget is None or not rows:
+        return ()
+    rooms = {card.device: known(card.free_bytes) for card in known(budget.cards) or ()}
+    ram = known(machine.ram_available_bytes) if machine is not None else None
+    return bars_of(((row.device, row.kind, row.bytes, row.at_most) for row in rows), rooms, ram)
+
+
 _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "machine": _machine,
     "gpu": _gpu,
@@ -225,4 +251,5 @@ _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "launch": _launch,
     "server": _server,
     "ladders": _ladders,
+    "budget": _budget,
 }

@@ -101,7 +101,12 @@ def test_one_value_changes(module, text, path, value, old, new):
         ("toml", TOML, "model_provider", 'model_provider = "l"\n'),
         ("toml", TOML, "model_providers.l.name", "name = 'x'   # n\n"),
         ("yaml", YAML, "models.0.provider", "    provider: openai\n"),
-        ("yaml", YAML, "models.0.defaultCompletionOptions", "    defaultCompletionOptions:\n      contextLength: 8192  # tok\n"),
+        (
+            "yaml",
+            YAML,
+            "models.0.defaultCompletionOptions",
+            "    defaultCompletionOptions:\n      contextLength: 8192  # tok\n",
+        ),
         ("env", ENV, "B", 'export B="x y" # note\n'),
         ("shell", PROFILE, "B", 'export B="x y" # note\n'),
     ],
@@ -134,7 +139,12 @@ def test_what_cannot_be_changed_safely_is_refused(module, text, path):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("set -gx A 1\n", "set -gx N v\n"), ('$env:A = "1"\n', "$env:N = 'v'\n"), ("", "export N=v\n"), ("x=1", "\nexport N=v\n")],
+    [
+        ("set -gx A 1\n", "set -gx N v\n"),
+        ('$env:A = "1"\n', "$env:N = 'v'\n"),
+        ("", "export N=v\n"),
+        ("x=1", "\nexport N=v\n"),
+    ],
 )
 def test_a_new_line_is_in_the_language_of_the_profile(text, line):
     assert changed("shell", text, ("N",), "v") == text + line
@@ -144,7 +154,10 @@ VALUES = st.one_of(st.text(max_size=12), st.integers(0, 10**9), st.booleans())
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([("toml", TOML, "model"), ("yaml", YAML, "models.1.model"), ("yaml", YAML, "models.0.apiBase")]), VALUES)
+@given(
+    st.sampled_from([("toml", TOML, "model"), ("yaml", YAML, "models.1.model"), ("yaml", YAML, "models.0.apiBase")]),
+    VALUES,
+)
 def test_any_value_is_written_so_that_it_is_read_again(where, value):
     module, text, path = where
     try:
@@ -152,7 +165,7 @@ def test_any_value_is_written_so_that_it_is_read_again(where, value):
     except FormatError:
         assert isinstance(value, str) and not value.isprintable()
         return
-    assert [line for line in after.split("\n") if "#" in line and "note" not in line][0] == text.split("\n")[0]
+    assert after.split("\n")[0] == text.split("\n")[0]
 
 
 @settings(max_examples=150, deadline=None)

@@ -13,7 +13,7 @@ from doctor.fix.formats import FormatError, changed, lookup
 
 KEYS = st.text(string.ascii_letters + '/~ ."\\é', min_size=1, max_size=5)
 SCALARS = st.one_of(st.text(max_size=8), st.integers(-99, 99), st.booleans(), st.none())
-BLANKS = st.sampled_from(["", " ", "\n", "\n  ", "\t", " // note\n", "/* a\nb */", " // \"x\": {\n    ", "\r\n  "])
+BLANKS = st.sampled_from(["", " ", "\n", "\n  ", "\t", " // note\n", "/* a\nb */", ' // "x": {\n    ', "\r\n  "])
 
 
 @st.composite
@@ -112,7 +112,9 @@ def test_a_key_is_taken_out_and_its_neighbours_stay(document, data):
     assert parsed(after) == left
 
 
-MANY = '{\n  // top\n  "env": {\n    "A": "1", // one\n    "B": "2" // two\n  },\n  "x": {},\n  "l": ["a", {"q": 1}]\n}\n'
+MANY = (
+    '{\n  // top\n  "env": {\n    "A": "1", // one\n    "B": "2" // two\n  },\n  "x": {},\n  "l": ["a", {"q": 1}]\n}\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,9 @@ MANY = '{\n  // top\n  "env": {\n    "A": "1", // one\n    "B": "2" // two\n  },
 def test_it_looks_as_a_person_would_write_it(path, value, old, new):
     assert changed("jsonc", MANY, path, value) == MANY.replace(old, new)
     windows = MANY.replace("\n", "\r\n")
-    assert changed("jsonc", windows, path, value) == windows.replace(old.replace("\n", "\r\n"), new.replace("\n", "\r\n"))
+    assert changed("jsonc", windows, path, value) == windows.replace(
+        old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    )
     assert changed("jsonc", "\ufeff" + MANY, path, value) == "\ufeff" + MANY.replace(old, new)
 
 

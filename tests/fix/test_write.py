@@ -37,7 +37,10 @@ def file(tmp_path):
 def test_content_changes_and_nothing_else_does(world, file):
     entry = apply(world, plan(file), "client/x", "A client")
     assert file.read_bytes() == NEW and stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert os.listdir(file.parent) == [".local", "settings.json"] or sorted(os.listdir(file.parent)) == [".local", "settings.json"]
+    assert os.listdir(file.parent) == [".local", "settings.json"] or sorted(os.listdir(file.parent)) == [
+        ".local",
+        "settings.json",
+    ]
     with open(entry.backup, "rb") as copy:
         assert copy.read() == OLD
     assert stat.S_IMODE(os.stat(entry.backup).st_mode) == 0o600
@@ -197,7 +200,9 @@ def test_a_copy_that_is_not_the_old_file_is_not_used(world, file, how):
     assert undoing.undo(world).state == "lost" and file.read_bytes() == NEW
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": 1}', '{"schema_version": 9, "undone": false}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"schema_version": 1}', '{"schema_version": 9, "undone": false}', "[" * 9999]
+)
 def test_notes_that_cannot_be_read_are_passed_over(world, file, text):
     folder = os.path.join(state_folder(world), "99999999T000000Z-001")
     os.makedirs(folder)

@@ -112,10 +112,8 @@ def collect(outside: Outside, vault: Vault) -> Client:
 
 def _writable(places: Places, paths: Paths, state: DataFile) -> tuple[Writable, ...]:
     """The `env` of the settings file a variable comes from, else of the user's; the state file for what is kept there."""
-    names = {
-        **WRITTEN_AS,
-        **{name: name for name in (*WRITTEN_AS.values(), *KEY_VARIABLES, *ALIASES.values(), *VARIABLES)},
-    }
+    variables = (*WRITTEN_AS.values(), *KEY_VARIABLES, *ALIASES.values(), *VARIABLES)
+    names = {**{name: name for name in variables}, **WRITTEN_AS}
     if "no_proxy" in places.outside.environ:
         names["no_proxy"] = "no_proxy"
     files = {name: file.path for file in reversed(places.files) for name in _names_of(file)}

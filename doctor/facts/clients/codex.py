@@ -9,7 +9,7 @@ from doctor.facts.clients.assemble import Configured, Kind, client
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
 from doctor.facts.clients.record import Writable, writable
 from doctor.facts.clients.toml_file import read_toml
 from doctor.facts.record import Fact, Unknown
@@ -47,16 +47,16 @@ def collect(outside: Outside, vault: Vault) -> Client:
     join = separators(outside).join
     home = outside.environ.get("CODEX_HOME", "").strip() or join(outside.home(), ".codex")
     user = read_toml(outside, join(home, "config.toml"))
-    project = read_toml(outside, join(outside.folder(), ".codex", "config.toml"))
+    folders = folders_above(outside)
+    paths = [join(folder, ".codex", "config.toml") for folder in folders]
+    projects = [file for file in (read_toml(outside, path) for path in paths if path != user.path) if file.found]
     files = [user] if outside.platform == "win32" else [user, read_toml(outside, "/etc/codex/config.toml")]
-    trusted = user.get("projects", outside.folder(), "trust_level") == "trusted"
-    if trusted and project.path != user.path:
-        files.insert(0, project)
-    places = Places(outside, vault, files)
+    trusted = any(user.get("projects", folder, "trust_level") == "trusted" for folder in folders)
+    places = Places(outside, vault, [*projects, *files] if trusted else files)
     found = _configured(places, read_json(outside, join(home, "auth.json")))
     found = found._replace(writable=_writable(places, user.path, found.base is None))
-    if project.found and not trusted and project.path != user.path:
-        untrusted = places.record(Found("trust_level", "untrusted", project.path, 1))
+    if projects and not trusted:
+        untrusted = places.record(Found("trust_level", "untrusted", projects[0].path, 1))
         found = found._replace(settings=(*found.settings, untrusted))
     return client(places, KIND, found)
 

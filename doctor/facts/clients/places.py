@@ -131,6 +131,9 @@ class Places:
         )
         if winner is None:
             return ()
+        if winner.value.strip().startswith("$("):
+            # A command: nobody knows its output before it runs.
+            return (Credential(winner.name, "", header, winner.source, winner.line, ()),)
         if winner.unset:
             return (Credential(winner.name, "", header, winner.source, winner.line, ("unset",)),)
         made = credential(self.vault, winner.name, winner.value, header, winner.source, winner.line)

@@ -10,7 +10,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
 from doctor.facts.clients.record import Writable, writable
 from doctor.facts.record import Fact, Unknown
 
@@ -55,7 +55,8 @@ def collect(outside: Outside, vault: Vault) -> Client:
         join(user, "settings.json"),
         join(system, "system-defaults.json"),
     ]
-    envs = [join(project, ".env"), join(outside.folder(), ".env"), join(user, ".env"), join(outside.home(), ".env")]
+    above = folders_above(outside, to_the_root=True)
+    envs = [join(folder, *name) for folder in (*above, outside.home()) for name in ((".qwen", ".env"), (".env",))]
     # Of the .env files only the first one that exists is read.
     env = next((file for file in (read_env(outside, path) for path in dict.fromkeys(envs)) if file.found), None)
     places = Places(

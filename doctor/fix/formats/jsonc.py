@@ -131,7 +131,7 @@ def _add(text: str, block: _Block, key: str, value: Any) -> str:
     """The text with one more member at the end of an object."""
     newline = newline_of(text)
     last = block.members[-1] if block.members else None
-    many_lines = "\n" in text if last is None else _alone(text, last.start)
+    many_lines = _opens_a_line(text, block.start) if last is None else _alone(text, last.start)
     indent = _indent(text, last.start if last else block.start) + ("" if last else _unit(text))
     entry = f"{json.dumps(key, ensure_ascii=False)}: {_dump(text, value, indent, many_lines)}"
     if last is None:
@@ -175,6 +175,12 @@ def _alone(text: str, at: int) -> bool:
     """Whether only blanks stand before this place in its line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return "\n" in text[:at] and not line.strip()
+
+
+def _opens_a_line(text: str, at: int) -> bool:
+    """Whether the bracket at this place is the first thing of its line, but for the key it belongs to."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return "\n" in text and re.fullmatch(r"\s*(?:\"(?:[^\"\\]|\\.)*\"\s*:\s*)?", line) is not None
 
 
 def _indent(text: str, at: int) -> str:
