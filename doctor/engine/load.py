@@ -9,7 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.engine.rules import Rule, RuleError, in_builds, rule_from_toml
+from doctor.engine.reader import RuleError
+from doctor.engine.rules import Rule, in_builds, rule_from_toml
 
 if TYPE_CHECKING:
     from doctor.outside import Outside
@@ -233,7 +234,8 @@ def _plain(value: Any) -> Any:
 
 
 def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
-    from doctor.engine.rules import EditRule, Example, Remedy, Symptom, Text, When
+    from doctor.engine.reader import Text
+    from doctor.engine.rules import EditRule, Example, Remedy, Symptom, When
 
     made = []
     for row in rules:

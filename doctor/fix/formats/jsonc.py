@@ -131,7 +131,10 @@ def _add(text: str, block: _Block, key: str, value: Any) -> str:
     """The text with one more member at the end of an object."""
     newline = newline_of(text)
     last = block.members[-1] if block.members else None
-    many_lines = _opens_a_line(text, block.start) if last is None else _alone(text, last.start)
+    if last is not None:
+        many_lines = _alone(text, last.start)
+    else:
+        many_lines = "\n" in text[block.start : block.end] or _opens_a_line(text, block.start)
     indent = _indent(text, last.start if last else block.start) + ("" if last else _unit(text))
     entry = f"{json.dumps(key, ensure_ascii=False)}: {_dump(text, value, indent, many_lines)}"
     if last is None:
