@@ -147,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--origin", metavar="URL", help="also ask as a browser page of this origin would (CORS)")
 
-    _add_fix(verbs, common)
+    _add_fix(verbs)
 
     explain = verbs.add_parser(
         "explain",
@@ -188,10 +188,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _add_fix(verbs: Any, common: argparse.ArgumentParser) -> None:
+def _add_fix(verbs: Any) -> None:
     fix = verbs.add_parser(
         "fix",
-        parents=[common],
         help="cure the first finding that an edit of a client's settings cures",
         description="Checks as `doctor check` does, takes the first finding that an edit of a client's settings file cures, "
         "shows the edit, asks, keeps a copy, writes, and checks again. Comments, order and all other lines stay as they are.",
@@ -213,6 +212,8 @@ def _add_fix(verbs: Any, common: argparse.ArgumentParser) -> None:
         metavar="ENV",
         help="name of the environment variable that holds the key to write, where the edit is about the key",
     )
+    fix.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
     fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
 
