@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from doctor import __version__
 
@@ -13,6 +13,7 @@ examples:
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
   doctor verify --client claude-code --deep           from its settings to a real answer, rung by rung
+  doctor fix --client codex                           make the edit that cures it: shown first, with a way back
   doctor explain "reading choices"                    a symptom in words, English or Chinese
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
@@ -146,6 +147,8 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--origin", metavar="URL", help="also ask as a browser page of this origin would (CORS)")
 
+    _add_fix(verbs)
+
     explain = verbs.add_parser(
         "explain",
         parents=[common],
@@ -183,6 +186,36 @@ def parser() -> argparse.ArgumentParser:
     rules_show.add_argument("rule", metavar="ID", help="such as memory/gpu-oom-kv-cache")
     rules_verbs.add_parser("check", parents=[common], help="check every rule file and its examples (for authors)")
     return top
+
+
+def _add_fix(verbs: Any) -> None:
+    fix = verbs.add_parser(
+        "fix",
+        help="cure the first finding that an edit of a client's settings cures",
+        description="Checks as `doctor check` does, takes the first finding that an edit of a client's settings file cures, "
+        "shows the edit, asks, keeps a copy, writes, and checks again. Comments, order and all other lines stay as they are.",
+        epilog="examples:\n  doctor fix                        show the edit, ask, write\n"
+        "  doctor fix --dry-run              show the edit only\n"
+        "  doctor fix --client codex --yes   the first edit for this client, without asking\n"
+        "  doctor fix --rule client/key-missing-live --key-env MY_KEY\n"
+        "  doctor fix --undo                 take the last edit back\n\n"
+        "exit status: 0 cured, undone or nothing to do; 1 found and not cured by an edit; 2 not written\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fix.add_argument("--client", metavar="NAME", help="only this client: claude-code, codex, opencode, …")
+    fix.add_argument("--rule", metavar="ID", help="the finding of this rule, such as client/v1-missing-live")
+    fix.add_argument("--yes", action="store_true", help="write without asking")
+    fix.add_argument("--dry-run", action="store_true", help="show the edit and write nothing")
+    fix.add_argument("--undo", action="store_true", help="take the last edit back, if the file is still as it left it")
+    fix.add_argument(
+        "--key-env",
+        metavar="ENV",
+        help="name of the environment variable that holds the key to write, where the edit is about the key",
+    )
+    fix.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
+    fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
+    fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
 
 
 _PLAN_EXAMPLES = """\

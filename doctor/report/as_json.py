@@ -35,7 +35,10 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "title": finding.title,
         "why": finding.why,
         "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
-        "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
+        "remedies": [
+            {"text": item.text, "command": item.command, "price": item.price, "edit": bool(item.edits)}
+            for item in finding.remedies
+        ],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
         "client": finding.about,

@@ -101,6 +101,10 @@ def _finding(
     for advice in finding.remedies[:1]:
         yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
+        if advice.edits:
+            yield Row(
+                (("quiet", say("fix_hint", lang)), ("command", f"doctor fix --rule {finding.rule}")), 6, copy=True
+            )
     if brief:
         yield from _decide(finding, lang)
         return

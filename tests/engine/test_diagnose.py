@@ -6,7 +6,8 @@ import pytest
 
 from doctor.engine.diagnose import diagnose
 from doctor.engine.match import Matcher
-from doctor.engine.rules import RuleError, in_builds, rule_from_toml
+from doctor.engine.reader import RuleError
+from doctor.engine.rules import in_builds, rule_from_toml
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client, Setting
 from doctor.facts.facts import nothing_known

@@ -10,6 +10,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import key_line, parse_json, read_json, without_comments
 from doctor.facts.clients.places import ENVIRONMENT, Found, Places, as_number, at
 from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Writable, writable
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
@@ -113,6 +114,25 @@ def _configured(places: Places, login: DataFile) -> Configured:
             places.key(*table, "npm"), places.key(*entry, "limit", "output"), places.key(*table, "options", "timeout")
         ),
         unusable="model-unlisted" if chosen and defined and not listed and provider not in WIRE_OF else None,
+        writable=_writable(places, table, entry, listed),
+    )
+
+
+def _writable(places: Places, table: tuple[Key, ...], entry: tuple[Key, ...], listed: bool) -> tuple[Writable, ...]:
+    """The provider's table, in the file that has the model's entry where one has it.
+
+    Another id is written into the entry (`id`): to name another model in `model` would want an entry for it too.
+    """
+    holders = [file.path for path in (entry, table) for file in places.files if isinstance(file.get(*path), dict)]
+    if not holders or holders[0] == ENVIRONMENT:
+        return ()
+    file = holders[0]
+    return (
+        *((writable("model", file, *entry, "id"),) if listed else ()),
+        writable("model_entry", file, *entry, kind="object"),
+        writable("context_window", file, *entry, "limit", "context", kind="number"),
+        writable("max_output", file, *entry, "limit", "output", kind="number"),
+        writable("key", file, *table, "options", "apiKey"),
     )
 
 

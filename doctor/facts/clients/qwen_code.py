@@ -11,6 +11,7 @@ from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number
 from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Writable, writable
 from doctor.facts.record import Fact, Unknown
 
 if TYPE_CHECKING:
@@ -101,6 +102,21 @@ def _configured(places: Places) -> Configured:
         context_window=window or Unknown("Qwen Code takes the window from a table of model names"),
         settings=places.settings(*(places.key(*path) for path in SETTINGS)),
         logged_in=_logged_in(places),
+        writable=_writable(places, file, entry, bool(keys)),
+    )
+
+
+def _writable(places: Places, file: DataFile | None, entry: tuple[Key, ...], has_key: bool) -> tuple[Writable, ...]:
+    """The entry of modelProviders where there is one, else where it is set, else the user's file."""
+    join = separators(places.outside).join
+    user = join(places.outside.home(), ".qwen", "settings.json")
+    common: tuple[Key, ...] = ("model", "generationConfig", "contextWindowSize")
+    found = places.key(*common)
+    owner, path = (file.path, (*entry, *common[1:])) if file else (found[0].source if found else user, common)
+    return (
+        writable("context_window", owner, *path, kind="number"),
+        *(writable("no_proxy", env.path, "NO_PROXY") for env in places.env_files),
+        *(() if has_key else (writable("key", user, *AUTH, "apiKey"),)),
     )
 
 
