@@ -48,6 +48,18 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.log import log
 
         return log
+    if verb == "plan":
+        from doctor.commands.plan import plan
+
+        return plan
+    if verb == "fix":
+        from doctor.commands.fix import fix
+
+        return fix
+    if verb == "verify":
+        from doctor.commands.verify import verify
+
+        return verify
     from doctor.commands.rules import rules
 
     return rules

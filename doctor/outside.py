@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ T = TypeVar("T")
 READ_LIMIT = 16 << 20
 OUTPUT_LIMIT = 1 << 20
 BODY_LIMIT = 4 << 20
+MOST_PIECES = 20_000
+"""Pieces of a stream that are kept: a body that comes byte by byte must not fill the memory."""
 
 
 class OutsideError(Exception):
     """Something outside could not be had.
 
-    `kind`: missing, denied, timeout, too-large, refused, unreachable, tls, redirect, not-http, invalid, failed.
+    `kind`: missing, denied, timeout, too-large, refused, unreachable, tls, redirect, not-http, invalid, changed, failed.
     The message is one line for a user.
     """
 
@@ -63,6 +66,22 @@ class HttpReply(NamedTuple):
     milliseconds: float
 
 
+class StreamReply(NamedTuple):
+    """An answer read as it came: `pieces` are (milliseconds since the request, bytes), cut at the limit.
+
+    `ended`: whole, cut (the connection broke off), timeout (no end in time) or limit (more than was wanted).
+    """
+
+    status: int
+    headers: dict[str, str]
+    pieces: tuple[tuple[float, bytes], ...]
+    ended: str
+
+    def body(self) -> bytes:
+        """All that came."""
+        return b"".join(piece for _, piece in self.pieces)
+
+
 class Outside:
     """The real world. Tests give functions a subclass or a look-alike with the same methods."""
 
@@ -95,10 +114,8 @@ class Outside:
 
     def identity(self) -> tuple[str, ...]:
         """Names that identify this user and machine and must never be printed: user and host name."""
-        import socket
-
         names = {self.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")}
-        names.add(socket.gethostname())
+        names.add(os.uname().nodename if hasattr(os, "uname") else "")  # elsewhere (Windows) COMPUTERNAME says it
         names |= {name.partition(".")[0] for name in names}  # a host is also called by the first part of its name
         above, _, user = self.home().replace("\\", "/").rstrip("/").rpartition("/")
         if above.rpartition("/")[2].lower() in ("home", "users"):
@@ -225,6 +242,13 @@ class Outside:
             raise _file_error(path, error) from None
         return FileInfo(found.st_size, found.st_mtime, stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode))
 
+    def owner(self, path: str) -> int | None:
+        """Number of the user a file belongs to; None on Windows, where users have none. Raises OutsideError."""
+        try:
+            return os.stat(path).st_uid if hasattr(os, "getuid") else None
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder that can be seen."""
         try:
@@ -292,6 +316,92 @@ class Outside:
                 os.unlink(name)
             raise _file_error(path, error) from None
 
+    def replace_file(self, path: str, data: bytes, before: bytes | None) -> None:
+        """Give a file another content, whole or not at all, and for good (fsync); `before` None makes a new file.
+
+        A link is followed; mode, owner and attributes stay. Raises OutsideError: changed (the content is no longer
+        `before`, or there is a file already), denied (another user's, read-only, or known by several names), invalid.
+        """
+        import shutil
+        import tempfile
+
+        target, name = os.path.realpath(path), ""
+        try:
+            old = self._own_file(path, target) if before is not None else None
+            handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".doctor-")
+            with open(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                if old is not None:
+                    shutil.copystat(target, name)
+                    os.utime(name)
+                    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (os.getuid(), os.stat(name).st_gid):
+                        os.chown(name, old.st_uid, old.st_gid)
+                os.fsync(stream.fileno())
+            if (self.read_bytes(target) if os.path.lexists(target) else None) != before:
+                raise OutsideError("changed", f"{path}: another program has changed it in the meantime")
+            os.replace(name, target)
+            name = ""
+            self._flush_folder(os.path.dirname(target))
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        finally:
+            if name and os.path.exists(name):
+                os.unlink(name)
+
+    def remove_file(self, path: str, before: bytes) -> None:
+        """Remove a file of this user's whose content is `before`. Raises OutsideError as `replace_file` does."""
+        target = os.path.realpath(path)
+        try:
+            self._own_file(path, target)
+            if self.read_bytes(target) != before:
+                raise OutsideError("changed", f"{path}: another program has changed it in the meantime")
+            os.unlink(target)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
+    def _own_file(self, path: str, target: str) -> os.stat_result:
+        """The state of a file that this user may replace."""
+        import stat
+
+        found = os.stat(target)
+        if not stat.S_ISREG(found.st_mode):
+            raise OutsideError("invalid", f"{path}: not a regular file")
+        if self.user_ids() and found.st_uid not in self.user_ids():
+            raise OutsideError("denied", f"{path}: belongs to another user")
+        if not found.st_mode & stat.S_IWUSR:
+            raise OutsideError("denied", f"{path}: is read-only")
+        if found.st_nlink > 1:
+            raise OutsideError("denied", f"{path}: the same file has {found.st_nlink} names (hard links)")
+        return found
+
+    def _flush_folder(self, path: str) -> None:
+        if os.name == "posix":
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it, for this user alone. Raises OutsideError."""
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
+    def is_asking(self) -> bool:
+        """Whether there is somebody to ask: standard input and output are a terminal."""
+        return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
+
+    def ask(self, question: str) -> str:
+        """The line a user types after a question, "" at the end of input."""
+        if sys.stdin is None or sys.stdout is None:
+            return ""
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        return sys.stdin.readline(1000).strip()
+
     def stdin(self) -> IO[bytes]:
         """Standard input as bytes. Raises OutsideError when it is closed."""
         if sys.stdin is None:
@@ -309,8 +419,9 @@ class Outside:
         body: bytes | None = None,
         timeout: float = 3.0,
         limit: int = BODY_LIMIT,
+        proxy: str | None = None,
     ) -> HttpReply:
-        """One request, straight to the address: no proxy, no redirect, at most `limit` bytes of body read.
+        """One request, straight to the address unless a `proxy` is named: no redirect, at most `limit` bytes of body.
 
         `timeout` is for the whole exchange. Raises OutsideError: refused, unreachable, timeout, tls, not-http, invalid,
         failed.
@@ -318,24 +429,21 @@ class Outside:
         import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
 
         late = OutsideError("timeout", f"{url}: no whole answer within {timeout:g} s")
-        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit))
+        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit, proxy))
 
     def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float, limit: int
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+        limit: int,
+        proxy: str | None = None,
     ) -> HttpReply:
-        import httpx
-
         started = time.monotonic()
         try:
-            if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
-                raise OutsideError("invalid", f"{url}: no such port")
-            with (
-                # Building a TLS context costs 0.1 s of CPU: only https pays for it.
-                httpx.Client(
-                    trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:")
-                ) as client,
-                client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
-            ):
+            with self._request(method, url, headers, body, timeout, proxy) as reply:
                 data = bytearray()
                 # Raw bytes: a compressed body that was not asked for is not unpacked, so it cannot grow.
                 for chunk in reply.iter_raw(65536):
@@ -351,6 +459,73 @@ class Outside:
             raise
         except Exception as error:
             raise _http_error(url, error, timeout) from None
+
+    def http_stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout: float = 3.0,
+        limit: int = BODY_LIMIT,
+    ) -> StreamReply:
+        """The same as `http`, but what had come before a time-out, a break or the limit is not lost.
+
+        Raises OutsideError as `http` does when there was not even a status line.
+        """
+        import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
+
+        started = time.monotonic()
+        heads: list[tuple[int, dict[str, str]]] = []
+        pieces: list[tuple[float, bytes]] = []
+
+        def read() -> str:
+            with self._request(method, url, headers or {}, body, timeout) as reply:
+                heads.append((reply.status_code, {name.lower(): value for name, value in reply.headers.items()}))
+                size = 0
+                for chunk in reply.iter_raw():
+                    pieces.append(((time.monotonic() - started) * 1000, chunk[: limit - size]))
+                    size += len(chunk)
+                    if size > limit or len(pieces) >= MOST_PIECES:
+                        return "limit"
+                    if time.monotonic() - started > timeout:
+                        return "timeout"
+            return "whole"
+
+        late = OutsideError("timeout", f"{url}: no answer within {timeout:g} s")
+        try:
+            ended = _within(timeout, late, read)
+        except Exception as error:
+            found = error if isinstance(error, OutsideError) else _http_error(url, error, timeout)
+            if not heads:
+                raise found from None
+            ended = "timeout" if found.kind == "timeout" else "cut"
+        status, names = heads[0]
+        return StreamReply(status, names, tuple(pieces), ended)
+
+    @contextmanager
+    def _request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+        proxy: str | None = None,
+    ) -> Iterator[Any]:
+        import httpx
+
+        if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
+            raise OutsideError("invalid", f"{url}: no such port")
+        with (
+            # Building a TLS context costs 0.1 s of CPU: only https pays for it.
+            httpx.Client(
+                trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:"), proxy=proxy
+            ) as client,
+            client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
+        ):
+            yield reply
 
     def port_open(self, host: str, port: int, timeout: float = 1.0) -> bool:
         """Whether something accepts a TCP connection there."""
@@ -441,7 +616,7 @@ class Outside:
         except (OSError, AttributeError):
             raise OutsideError("missing", "this system has no load average") from None
 
-    def chunks(self, stream: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+    def chunks(self, stream: IO[bytes], size: int = 1 << 18) -> Iterator[bytes]:
         """The rest of a stream in pieces. A pipe gives what is there at once. Raises OutsideError."""
         while True:
             try:

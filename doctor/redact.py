@@ -45,8 +45,10 @@ class Redactor:
     """Replaces what must not leave: the vault's keys, user and host `names`, the `home` folder, and whatever looks like a key."""
 
     def __init__(self, names: tuple[str, ...] = (), home: str = "", vault: Vault | None = None) -> None:
-        self._vault = vault or Vault()
+        self._vault = Vault() if vault is None else vault
         self._spelt: dict[str, tuple[str, ...]] = {}
+        self._keys: dict[str, str] = {}
+        self._keys_known = 0
         self._home = home.rstrip("/\\") if len(home.rstrip("/\\")) > 1 else ""
         self._names = tuple(
             _alone(name, "" if len(name) > 4 else "_")  # "max" is no name in max_tokens
@@ -88,12 +90,21 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(str(key)): self.tree(item) for key, item in value.items()}
+            return {self._key(str(key)): self.tree(item) for key, item in value.items()}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*(self.tree(item) for item in value))
         if isinstance(value, (list, tuple)):
             return type(value)(self.tree(item) for item in value)
         return value
+
+    def _key(self, key: str) -> str:
+        """The same for a key of a dict: long lists of records repeat theirs. Asked again when there is a new secret."""
+        known = self._vault.count
+        if self._keys_known != known:
+            self._keys, self._keys_known = {}, known
+        if key not in self._keys:
+            self._keys[key] = self.text(key)
+        return self._keys[key]
 
     def _places(self, text: str) -> str:
         if self._home and self._home in text:

@@ -19,6 +19,11 @@ class Vault:
         self._secrets: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
+    @property
+    def count(self) -> int:
+        """How many secrets are known. (Not `len`: an empty vault must not be false, it is still the vault.)"""
+        return len(self._tokens)
+
     def put(self, secret: str) -> str:
         """The token that stands for `secret`; "" and what already is a token come back as they are."""
         if not secret or _TOKEN.fullmatch(secret):

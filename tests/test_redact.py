@@ -295,3 +295,11 @@ def test_a_part_of_a_known_key_goes_too(key):
     vault = Vault()
     vault.put(key.format(SECRET))
     assert SECRET not in Redactor(vault=vault).known(f"wrong key {SECRET}!")
+
+
+def test_a_key_of_a_dict_is_looked_at_again_when_there_is_a_new_secret():
+    vault = Vault()
+    clean = Redactor(vault=vault)
+    assert clean.tree([{"correcthorse": 1}]) == [{"correcthorse": 1}]
+    vault.put("correcthorse")
+    assert clean.tree([{"correcthorse": 1}]) == [{"<key-1>": 1}]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.finding import NotChecked
 from doctor.engine.rules import SEVERITIES
-from doctor.exits import Exit
+from doctor.exits import Exit, UsageError
+from doctor.outside import OutsideError
 from doctor.redact import Redactor, sanitize
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from doctor.engine.finding import Finding, Report
     from doctor.engine.load import Knowledge
     from doctor.outside import Outside
+    from doctor.report.bars import Bar
     from doctor.report.text import Row, Subject
     from doctor.secrets import Vault
 
@@ -37,8 +40,13 @@ def answer(
     lang: str,
     clean: Redactor,
     subjects: tuple[Subject, ...] = (),
+    head: Callable[[bool], Iterator[Row]] | None = None,
+    bars: tuple[Bar, ...] = (),
 ) -> Exit:
-    """Write the report to standard output and return the exit status."""
+    """Write the report to standard output and return the exit status.
+
+    `head` makes the lines that stand before it in text, given whether marks outside ASCII can be shown.
+    """
     safe = redacted(report, clean)
     if options.format == "json":
         from doctor.report import as_json
@@ -49,8 +57,22 @@ def answer(
 
         safe_subjects: tuple[Any, ...] = clean.tree(subjects)
         brief = report.command == "explain"
-        show(text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=speaks_unicode(), brief=brief))
+        unicode = speaks_unicode()
+        rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
+        show(chain(head(unicode) if head else (), rows, _bar_rows(bars, lang, unicode)))
     return status(report.findings, options.fail_on)
+
+
+def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:
+    """What the launch command needs, a bar a device."""
+    if not bars:
+        return
+    from doctor.report.bars import bar_rows
+    from doctor.report.text import Row
+    from doctor.report.words import say
+
+    yield Row((("head", say("needs", lang)),))
+    yield from bar_rows(bars, lang, drawn=on_terminal(), unicode=unicode)
 
 
 def redacted(report: Report, clean: Redactor) -> Report:
@@ -65,7 +87,11 @@ def redacted(report: Report, clean: Redactor) -> Report:
             decide=clean.known(finding.decide),
             evidence=evidence[id(finding)],
             remedies=tuple(
-                advice._replace(text=clean.known(advice.text), command=clean.known(advice.command))
+                advice._replace(
+                    text=clean.known(advice.text),
+                    command=clean.known(advice.command),
+                    edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
+                )
                 for advice in finding.remedies
             ),
             explains=tuple(safe(child) for child in finding.explains),
@@ -96,7 +122,7 @@ def show(rows: Iterator[Row]) -> None:
     """Rows on a terminal in colour, anywhere else plain."""
     from doctor.report import text
 
-    if sys.stdout.isatty():
+    if on_terminal():
         text.print_rich(rows)
     else:
         write(text.plain(rows))
@@ -107,6 +133,11 @@ def write(words: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
 
 
 def speaks_unicode() -> bool:
@@ -121,3 +152,14 @@ def status(findings: tuple[Finding, ...], fail_on: str) -> Exit:
     limit = SEVERITIES.index(fail_on)
     worst = min((SEVERITIES.index(finding.severity) for finding in findings), default=len(SEVERITIES))
     return Exit.FINDINGS if worst <= limit else Exit.OK
+
+
+def must_exist(outside: Outside, option: str, path: str) -> None:
+    """Raises UsageError when what the user named is not there."""
+    try:
+        found = outside.stat(outside.real_path(path) if path else path)
+        if not (found.is_file or found.is_dir):
+            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
+    except OutsideError as error:
+        if error.kind != "denied":  # what may not be read is told of in the report
+            raise UsageError(f"{option}: {error}") from None

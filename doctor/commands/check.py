@@ -6,12 +6,12 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.commands.answer import answer, every, left_out, must_exist, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import CRASHED, Wishes, collect
+from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
 from doctor.facts.facts import SUBJECTS, Facts, nothing_known
 from doctor.facts.launch import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
@@ -34,7 +34,7 @@ SAVED_LIMIT = 4 << 20
 
 def check(options: argparse.Namespace, outside: Outside) -> Exit:
     """Collect (or load) facts, diagnose them, answer."""
-    from doctor.report.summary import subjects_of
+    from doctor.report.summary import bars, subjects_of
 
     lang = language(options.lang, dict(outside.environ))
     vault = Vault()
@@ -74,7 +74,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
             *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
         ),
     )
-    status = answer(report, options, lang, clean, subjects)
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
     return Exit.INTERNAL if crashes else status
 
 
@@ -144,7 +144,7 @@ def corrections(facts: Facts, others: list[Launch]) -> tuple[Correction, ...]:
 
 def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
     """What the options ask for. Raises UsageError for what cannot be."""
-    names = tuple(name for name in SUBJECTS if name != "log")
+    names = LOOKED_AT
     wanted = set(names)
     for option, value in (("--only", options.only), ("--skip", options.skip)):
         listed = [name.strip() for name in (value or "").split(",") if name.strip()]
@@ -185,25 +185,15 @@ def _check_places(options: argparse.Namespace, outside: Outside) -> None:
         if isinstance(found, Unknown):
             raise UsageError(f"--launch: {found.reason}")
     if options.model is not None:
-        _must_exist(outside, "--model", options.model)
+        must_exist(outside, "--model", options.model)
     if options.build_dir is not None:
         from doctor.facts.build_folder import has_cache
 
-        _must_exist(outside, "--build-dir", options.build_dir)
+        must_exist(outside, "--build-dir", options.build_dir)
         if not has_cache(outside, outside.real_path(options.build_dir)):
             raise UsageError(f"--build-dir: {options.build_dir}: no CMakeCache.txt here: configure with cmake -B first")
     if options.binary is not None and outside.which(options.binary) is None:
-        _must_exist(outside, "--binary", options.binary)
-
-
-def _must_exist(outside: Outside, option: str, path: str) -> None:
-    try:
-        found = outside.stat(outside.real_path(path) if path else path)
-        if not (found.is_file or found.is_dir):
-            raise OutsideError("invalid", f"{path}: neither a file nor a folder")
-    except OutsideError as error:
-        if error.kind != "denied":  # what may not be read is told of in the report
-            raise UsageError(f"{option}: {error}") from None
+        must_exist(outside, "--binary", options.binary)
 
 
 def load_facts(outside: Outside, path: str) -> Facts:
@@ -246,7 +236,7 @@ def not_checked(facts: Facts, diagnosis: Diagnosis) -> tuple[NotChecked, ...]:
     single = [
         item
         for item in diagnosis.undecided
-        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match")
+        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match", "fit_params")
     ]
     return (*whole, *single)
 

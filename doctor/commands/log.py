@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.answer import answer, left_out, must_exist, redactor
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.fit import nearest
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 def log(options: argparse.Namespace, outside: Outside) -> Exit:
     """Read the file (or standard input) and answer with what is wrong in it."""
     lang = language(options.lang, dict(outside.environ))
+    if options.model is not None:
+        must_exist(outside, "--model", options.model)
     source = "input" if options.file == "-" else options.file
     vault = Vault()
     knowledge = load(outside)
@@ -40,7 +42,9 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     try:
         with outside.stdin() if options.file == "-" else outside.open(options.file) as stream:
             chunks = outside.chunks(stream)
-            facts, found, count = read(chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text)
+            facts, found, count = read(
+                chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text, model=options.model
+            )
     except OutsideError as error:
         raise UsageError(str(error)) from None
     understood = recognised(facts)
@@ -48,7 +52,12 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         command="log",
         findings=found.findings,
         not_checked=(*left_out(knowledge), *(item for item in found.undecided if item.check.startswith("log."))),
-        facts={"log": to_json(facts.log), "launch": to_json(facts.launch), "build": to_json(facts.build)},
+        facts={
+            "log": to_json(facts.log),
+            "launch": to_json(facts.launch),
+            "build": to_json(facts.build),
+            "budget": to_json(facts.budget),
+        },
         found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
         notes=(say("guessed", lang),) if any(finding.status == "guess" for finding in found.findings) else (),
@@ -83,11 +92,15 @@ def read(
     lang: str,
     source: str,
     clean: Callable[[str], str] = str,
+    model: str | None = None,
 ) -> tuple[Facts, Diagnosis, int]:
-    """(facts, diagnosis, number of lines) of a text. `clean` is what its words pass before they stand in advice."""
+    """(facts, diagnosis, number of lines) of a text. `clean` is what its words pass before they stand in advice.
+
+    `model` is a file the user names: a path in the text itself is never opened.
+    """
     paste = Paste(chunks)
     hits = Matcher(knowledge.rules).sift(paste)
-    facts = paste_facts(paste, outside, vault)
+    facts = paste_facts(paste, outside, vault, model)
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
     if all(finding.severity == "note" for finding in found.findings):
         asks = {rule.id for rule in knowledge.rules if rule.fallback}

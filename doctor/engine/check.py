@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from doctor.engine.conditions import ConditionError, parse
 from doctor.engine.diagnose import diagnose
 from doctor.engine.match import Matcher
+from doctor.engine.rules import EACH
 from doctor.engine.templates import pieces_of
 from doctor.facts.facts import Facts
 from doctor.facts.record import FactsFormatError, Unknown, field_types, from_json, not_collected
@@ -43,12 +44,20 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
     for name in rule.differential:
         if name not in ids:
             yield f"differential {name!r}, and there is no such rule"
+    own = any(when.each for when in rule.when)
+    if not own and any(not edit.client for remedy in rule.remedies for edit in remedy.edits):
+        yield 'an edit wants a client: each = "clients" or "ladders", or client = "{…}"'
     groups = {name for symptom in rule.symptoms for name in re.compile(symptom.pattern).groupindex}
+    local = {EACH[when.each]: _record_of(field_types(Facts)[when.each]) for when in rule.when if when.each}
+    told = {**local, "client": _record_of(field_types(Facts)["clients"])} if "ladder" in local else local
     for text in _expressions(rule):
-        yield from expression_faults(text)
+        yield from expression_faults(text, local)
+        yield from _unknown_groups(text, groups)
+    for text in _of_remedies(rule):
+        yield from expression_faults(text, told)
         yield from _unknown_groups(text, groups)
     for template in _templates(rule):
-        yield from template_faults(template)
+        yield from template_faults(template, told)
         yield from _unknown_groups(template, groups)
     if (rule.symptoms or rule.when) and not {True, False} <= {example.match for example in rule.examples}:
         yield "wants at least one example that matches and one that does not"
@@ -132,7 +141,7 @@ def expression_faults(text: str, local: dict[str, Any] | None = None) -> Iterato
     yield from _unknown_paths(node, dict(local or {}))
 
 
-def template_faults(template: str) -> Iterator[str]:
+def template_faults(template: str, local: dict[str, Any] | None = None) -> Iterator[str]:
     """What is wrong with a text: braces, expressions, facts that do not exist."""
     try:
         pieces = pieces_of(template)
@@ -141,7 +150,7 @@ def template_faults(template: str) -> Iterator[str]:
         return
     for piece in pieces:
         if piece.expression is not None:
-            yield from _unknown_paths(piece.expression, {})
+            yield from _unknown_paths(piece.expression, dict(local or {}))
 
 
 def _unknown_groups(text: str, groups: set[str]) -> Iterator[str]:
@@ -154,13 +163,20 @@ def _unknown_groups(text: str, groups: set[str]) -> Iterator[str]:
 def _expressions(rule: Rule) -> Iterator[str]:
     yield from (when.expr for when in rule.when)
     yield from (symptom.condition for symptom in rule.symptoms if symptom.condition)
+
+
+def _of_remedies(rule: Rule) -> Iterator[str]:
     yield from (remedy.condition for remedy in rule.remedies if remedy.condition)
+    targets = (edit.target for remedy in rule.remedies for edit in remedy.edits)
+    yield from (target for target in targets if not target.isidentifier())
 
 
 def _templates(rule: Rule) -> Iterator[str]:
     for text in (rule.title, rule.why, rule.decide, *(remedy.text for remedy in rule.remedies)):
         yield from text
     yield from (remedy.command for remedy in rule.remedies)
+    for edit in (edit for remedy in rule.remedies for edit in remedy.edits):
+        yield from (edit.value, edit.client)
 
 
 def _unknown_paths(node: ast.AST, local: dict[str, Any]) -> Iterator[str]:

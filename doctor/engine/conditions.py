@@ -74,18 +74,25 @@ class Evaluator:
     """Evaluates expressions over named roots and remembers which facts were read.
 
     `reads` maps the dotted path of each fact that was read ("gguf.context_length") to its value, `owners` the same path
-    to the record it is a field of. `clean` is what a value passes before it stands in a text (redaction).
+    to the record it is a field of. `clean` is what a value passes before it stands in a text (redaction). `local` gives
+    names to single items of lists: name -> (path, item).
     """
 
-    def __init__(self, roots: dict[str, Any], clean: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        roots: dict[str, Any],
+        clean: Callable[[str], str] = str,
+        local: dict[str, tuple[str, Any]] | None = None,
+    ) -> None:
         self.roots = roots
         self.clean = clean
+        self.local = local or {}
         self.reads: dict[str, Any] = {}
         self.owners: dict[str, Any] = {}
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression; never raises for any facts."""
-        return self._value(node, {})
+        return self._value(node, self.local)
 
     def _value(self, node: ast.expr, local: dict[str, tuple[str, Any]]) -> Any:
         if isinstance(node, ast.Constant):

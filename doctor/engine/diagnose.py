@@ -6,16 +6,17 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.conditions import Evaluator, parse, truth
-from doctor.engine.finding import Advice, Evidence, Finding, NotChecked
-from doctor.engine.rules import SEVERITIES, in_builds
+from doctor.engine.edits import edits_of
+from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, every
+from doctor.engine.rules import EACH, SEVERITIES, in_builds
 from doctor.engine.templates import fill, fill_known
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from doctor.engine.match import Hit, Hits
-    from doctor.engine.rules import Rule, Symptom
+    from doctor.engine.rules import Rule, Symptom, When
     from doctor.facts.facts import Facts
 
 MOST_EVIDENCE = 5
@@ -29,12 +30,29 @@ class Diagnosis(NamedTuple):
     undecided: tuple[NotChecked, ...]
 
 
+class _Item(NamedTuple):
+    """One item of a list of facts: its name in expressions, its path, and itself."""
+
+    name: str
+    path: str
+    value: Any
+
+
 class _Fired(NamedTuple):
     rule: Rule
     status: str
     evidence: tuple[Evidence, ...]
     match: dict[str, Any]
     subjects: tuple[str, ...] = ()
+    item: _Item | None = None
+
+    def local(self) -> dict[str, tuple[str, Any]]:
+        """The item of a list that the rule is true of, by its name in expressions."""
+        return {self.item.name: (self.item.path, self.item.value)} if self.item is not None else {}
+
+    def about(self) -> str:
+        """Whom that item is about: the name of a client."""
+        return str(getattr(self.item.value, "name", "")) if self.item is not None else ""
 
 
 def diagnose(
@@ -51,21 +69,28 @@ def diagnose(
     `source` names the text the hits come from; `clean` is what values pass before they stand in a rule's texts.
     """
     roots = {name: getattr(facts, name) for name in facts.__dataclass_fields__}
-    fired = []
+    fired: list[_Fired] = []
     undecided: dict[str, str] = {}
     for rule in rules:
-        found = _by_symptom(rule, hits or {}, roots, facts, source) or _by_fact(rule, roots, undecided, source)
-        if found:
-            fired.append(found)
+        found = _by_symptom(rule, hits or {}, roots, facts, source)
+        fired += [found] if found else _by_facts(rule, roots, undecided, source)
     if any(item.rule.severity != "note" for item in fired):
         fired = [item for item in fired if not item.rule.fallback]
-    findings = [_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank)]
+    findings = _told_once(_finding(item, roots, lang, clean) for item in sorted(fired, key=_rank))
     folded = _fold(findings, {item.rule.id: item.rule for item in fired})
     others = differential(folded, rules, lang=lang, facts=facts, clean=clean)
     return Diagnosis(
         (*folded, *others),
         tuple(NotChecked(path, reason) for path, reason in sorted(undecided.items())),
     )
+
+
+def _told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """Without repeats: what several clients meet at one server is one fault, told of the first of them."""
+    seen: dict[Any, Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.rule, finding.title, finding.why, finding.remedies), finding)
+    return list(seen.values())
 
 
 def differential(
@@ -78,7 +103,7 @@ def differential(
 ) -> tuple[Finding, ...]:
     """What else could look like these findings, by what their rules say: no more than a few, each cause once."""
     by_id = {rule.id: rule for rule in rules}
-    told = {finding.cause for finding in _all(findings)}
+    told = {finding.cause for finding in every(findings)}
     others: list[Finding] = []
     for finding in findings:
         for name in by_id[finding.rule].differential if finding.severity != "note" else ():
@@ -91,12 +116,6 @@ def differential(
                 severity = max(rule.severity, finding.severity, key=SEVERITIES.index)
                 others.append(other._replace(instead_of=finding.rule, severity=severity))
     return tuple(others)
-
-
-def _all(findings: tuple[Finding, ...]) -> Iterator[Finding]:
-    for finding in findings:
-        yield finding
-        yield from _all(finding.explains)
 
 
 def advise(
@@ -148,19 +167,42 @@ def _hits_of(symptom: Symptom, hits: Mapping[str, Hits]) -> tuple[Hit, ...]:
     return () if found.last is None else (found.last,)
 
 
-def _by_fact(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> _Fired | None:
+def _by_facts(rule: Rule, roots: dict[str, Any], undecided: dict[str, str], source: str) -> list[_Fired]:
+    """The rule by its conditions: once, or once for each item of a list that one of them is true of."""
+    fired: dict[str, _Fired] = {}
     for when in rule.when:
-        evaluator = Evaluator({**roots, "match": {}})
-        result = truth(evaluator.evaluate(parse(when.expr)))
-        if result is True:
-            subjects = tuple(
-                dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
-            )
-            return _Fired(rule, "likely" if when.likely else "seen", _facts_read(evaluator, source), {}, subjects)
-        if isinstance(result, Unknown):
-            for path, value in evaluator.reads.items():
-                if isinstance(value, Unknown):
-                    undecided[path] = value.reason
+        if not when.each and fired:
+            continue
+        for item in _items(when, roots, undecided):
+            found = _by_fact(rule, when, item, roots, undecided, source)
+            if found is not None:
+                fired.setdefault(found.about(), found)
+    return list(fired.values())
+
+
+def _items(when: When, roots: dict[str, Any], undecided: dict[str, str]) -> list[_Item | None]:
+    """What a condition is asked of: the facts as they are (None), or each item of a list in turn."""
+    if not when.each:
+        return [None]
+    values = roots.get(when.each)
+    if isinstance(values, Unknown):
+        undecided[when.each] = values.reason
+    return [_Item(EACH[when.each], f"{when.each}[{place}]", item) for place, item in enumerate(known(values) or ())]
+
+
+def _by_fact(
+    rule: Rule, when: When, item: _Item | None, roots: dict[str, Any], undecided: dict[str, str], source: str
+) -> _Fired | None:
+    blank = _Fired(rule, "likely" if when.likely else "seen", (), {}, (), item)
+    evaluator = Evaluator({**roots, "match": {}}, local=blank.local())
+    result = truth(evaluator.evaluate(parse(when.expr)))
+    if result is True:
+        subjects = dict.fromkeys(_subject(path) for path, value in evaluator.reads.items() if value is not None)
+        return blank._replace(evidence=_facts_read(evaluator, source), subjects=tuple(subjects))
+    if isinstance(result, Unknown):
+        for path, value in evaluator.reads.items():
+            if isinstance(value, Unknown):
+                undecided[path] = value.reason
     return None
 
 
@@ -213,7 +255,7 @@ def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
 
 def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[str], str]) -> Finding:
     rule = fired.rule
-    evaluator = Evaluator({**roots, "match": fired.match}, clean)
+    evaluator = Evaluator({**roots, "match": fired.match}, clean, _with_client(fired.local(), roots))
     remedies = []
     for remedy in rule.remedies:
         if remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is False:
@@ -221,7 +263,7 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[s
         text = fill(remedy.text.get(lang), evaluator)
         command = fill(remedy.command, evaluator) if remedy.command else ""
         if text is not None and command is not None:
-            remedies.append(Advice(text, command, remedy.price))
+            remedies.append(Advice(text, command, remedy.price, edits_of(remedy, evaluator, roots.get("clients"))))
     return Finding(
         rule=rule.id,
         cause=rule.cause,
@@ -235,7 +277,17 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[s
         references=rule.references,
         decide=fill_known(rule.decide.get(lang), evaluator),
         subjects=fired.subjects,
+        about=fired.about(),
     )
+
+
+def _with_client(local: dict[str, tuple[str, Any]], roots: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """The same; the client whose ladder it is has a name too."""
+    name = getattr(local.get("ladder", ("", None))[1], "name", None)
+    for place, client in enumerate(known(roots.get("clients")) or ()):
+        if name is not None and "client" not in local and client.name == name:
+            return {**local, "client": (f"clients[{place}]", client)}
+    return local
 
 
 def _explains(rule: Rule, other: Rule) -> bool:
@@ -250,44 +302,41 @@ def _explains(rule: Rule, other: Rule) -> bool:
 
 def _fold(findings: list[Finding], rules: dict[str, Rule]) -> tuple[Finding, ...]:
     """Consequences under their causes: the first finding (in order) that explains another takes it in."""
-    parent: dict[str, str] = {}
-    for finding in findings:
-        for other in findings:
-            if other.rule == finding.rule or other.rule in parent:
+    parent: dict[int, int] = {}
+    for number, finding in enumerate(findings):
+        for place, other in enumerate(findings):
+            if other.rule == finding.rule or place in parent or not _same_client(finding, other):
                 continue
-            if _explains(rules[finding.rule], rules[other.rule]) and not _above(finding.rule, other.rule, parent):
-                parent[other.rule] = finding.rule
-    by_id = {finding.rule: finding for finding in findings}
-    children: dict[str, list[str]] = {}
+            if _explains(rules[finding.rule], rules[other.rule]) and not _above(number, place, parent):
+                parent[place] = number
+    children: dict[int, list[int]] = {}
     for child, root in parent.items():
         children.setdefault(root, []).append(child)
 
-    def build(rule_id: str) -> Finding:
-        inside = tuple(build(child) for child in children.get(rule_id, ()))
-        own = by_id[rule_id]
+    def build(number: int) -> Finding:
+        inside = tuple(build(child) for child in children.get(number, ()))
+        own = findings[number]
         severity = min((own.severity, *(item.severity for item in inside)), key=SEVERITIES.index)
         return own._replace(explains=inside, severity=severity)
 
-    roots = [build(finding.rule) for finding in findings if finding.rule not in parent]
-    order = {finding.rule: number for number, finding in enumerate(findings)}
-    roots.sort(
-        key=lambda root: (
-            SEVERITIES.index(root.severity),
-            order[root.rule] if not root.explains else _first(root, order),
-        )
-    )
-    return tuple(roots)
+    def first(number: int) -> int:
+        """The best place of a finding or of what it explains: a cause is told where its worst consequence would be."""
+        return min([number, *(first(child) for child in children.get(number, ()))])
+
+    roots = [(number, build(number)) for number in range(len(findings)) if number not in parent]
+    roots.sort(key=lambda root: (SEVERITIES.index(root[1].severity), first(root[0])))
+    return tuple(root for _, root in roots)
 
 
-def _first(finding: Finding, order: dict[str, int]) -> int:
-    """The best place of a finding or of anything it explains: a cause is told where its worst consequence would be."""
-    return min([order[finding.rule], *(_first(child, order) for child in finding.explains)])
+def _same_client(finding: Finding, other: Finding) -> bool:
+    """Whether one can be the cause of the other: a fault of one client explains nothing about another client."""
+    return not (finding.about and other.about and finding.about != other.about)
 
 
-def _above(rule_id: str, maybe_root: str, parent: dict[str, str]) -> bool:
-    """Whether `maybe_root` is already above `rule_id`, so that folding it under would make a ring."""
-    while rule_id in parent:
-        rule_id = parent[rule_id]
-        if rule_id == maybe_root:
+def _above(number: int, maybe_root: int, parent: dict[int, int]) -> bool:
+    """Whether `maybe_root` is already above `number`, so that folding it under would make a ring."""
+    while number in parent:
+        number = parent[number]
+        if number == maybe_root:
             return True
-    return rule_id == maybe_root
+    return number == maybe_root

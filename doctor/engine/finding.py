@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -13,12 +14,33 @@ class Evidence(NamedTuple):
     line: int | None
 
 
+class Edit(NamedTuple):
+    """A change of one setting in a file of a client. It holds what will be written: not redacted, never shown as it is.
+
+    `setting` is what is changed, in short; `action`, `value` as in a rule's `edit`. `pointer` is the place in `file` as a
+    JSON pointer; `kind` what stands there: text, number, bool, object, or "" for what stands there now.
+    `blank`: to remove it an empty text is written, which beats a variable of the shell.
+    """
+
+    setting: str
+    action: str
+    value: str
+    file: str
+    pointer: str
+    kind: str
+    blank: bool = False
+
+
 class Advice(NamedTuple):
-    """One way out, with the command to type ("" when there is none) and what it costs."""
+    """One way out, with the command to type ("" when there is none) and what it costs.
+
+    `edits` are the changes of settings that carry it out, () where doctor cannot make it.
+    """
 
     text: str
     command: str
     price: str
+    edits: tuple[Edit, ...] = ()
 
 
 class Finding(NamedTuple):
@@ -26,7 +48,8 @@ class Finding(NamedTuple):
     words that are near).
 
     `explains` holds the findings that follow from this one. `subjects` are those of the facts it rests on.
-    `instead_of` is the rule of another finding, when this one is only what else could look like that.
+    `instead_of` is the rule of another finding, when this one is only what else could look like that. `about` is the
+    client that the finding is about, "" when it is about no single one.
     """
 
     rule: str
@@ -42,6 +65,14 @@ class Finding(NamedTuple):
     decide: str = ""
     subjects: tuple[str, ...] = ()
     instead_of: str = ""
+    about: str = ""
+
+
+def every(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with all that they explain."""
+    for finding in findings:
+        yield finding
+        yield from every(finding.explains)
 
 
 class Correction(NamedTuple):

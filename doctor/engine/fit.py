@@ -82,12 +82,20 @@ def _known_facts(seen: Seen | None) -> dict[str, Any]:
 
 def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
     """Rules whose log patterns match the words themselves: a pasted piece of a message names its cause."""
-    from doctor.engine.match import Matcher
+    from doctor.engine.match import Matcher, folded
     from doctor.logs.lines import Line, clean
 
-    hits = Matcher(knowledge.rules).scan([Line(1, clean(words[:4000].encode("utf-8", "replace")))])
+    line = Line(1, clean(words[:4000].encode("utf-8", "replace")))
+    text = folded(line.text)
+    rules = [
+        rule for rule in knowledge.rules
+        if any(literal in text for symptom in rule.symptoms for literal in symptom.literals)
+    ]  # fmt: skip
+    if not rules:
+        return {}
+    hits = Matcher(rules).scan([line])
     found = {}
-    for rule in knowledge.rules:
+    for rule in rules:
         if any(
             symptom.pattern in hits
             and all(other in hits for other in symptom.also)

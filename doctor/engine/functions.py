@@ -10,6 +10,7 @@ import shlex
 from typing import Any
 
 from doctor.facts.record import Unknown
+from doctor.facts.urls import is_local, parse_address, same_server
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
@@ -54,6 +55,18 @@ def _text(function: Any) -> Any:
         return function(str(value), *rest)
 
     return call
+
+
+def _place(value: Any) -> Any:
+    """Where a setting or a key is written: file and line, or the environment with the profile that fills it."""
+    if not _has(value):
+        return _missing(value)
+    source, line, profile = (getattr(value, name, None) for name in ("source", "line", "profile"))
+    if not _has(source):
+        return _missing(source)
+    if _has(profile):
+        return f"{source}, {profile}"
+    return f"{source}:{line}" if _has(line) else source
 
 
 def _number(value: Any) -> Any:
@@ -173,6 +186,18 @@ def _has_option(launch: Any, name: str) -> Any:
     return any(option.name == name or option.spelling == name for option in options)
 
 
+def _nearest(text: Any, items: Any) -> Any:
+    """The item of a list that a text was meant to be: the only one, else the most alike; absent where none is alike."""
+    import difflib
+
+    names = [str(item) for item in items]
+    if len(names) == 1:
+        return names[0]
+    lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(str(text).lower()[:200], list(lower)[:200], 1, 0.6)
+    return lower[close[0]] if close else None
+
+
 FUNCTIONS: dict[str, Any] = {
     "known": lambda value: _has(value),
     "absent": _absent,
@@ -187,6 +212,11 @@ FUNCTIONS: dict[str, Any] = {
     "removeprefix": _text(lambda value, prefix: value.removeprefix(str(prefix))),
     "quote": _text(_quoted),
     "basename": _text(lambda path: path.replace("\\", "/").rpartition("/")[2]),
+    "place": _place,
+    "same_server": _text(lambda url, base: same_server(url, str(base))),
+    "is_local": _text(is_local),
+    "host": _text(lambda url: parse_address(url).host),
+    "nearest": _present(_nearest),
     "number": _number,
     "version": _version,
     "len": _present(len),

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.engine.needs import Need, left_to_ask, need_of, shape_of
+from doctor.engine.literals import MINIMUM
+from doctor.engine.needs import Need, left_to_ask, need_of, rarest, shape_of
 from doctor.engine.texts import Texts
-from doctor.logs.sections import is_output
+from doctor.logs.scan import DIGIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,24 +55,23 @@ class Matcher:
     `needs` are the needs of patterns worked out before; those of other patterns are worked out when they are met.
     """
 
-    def __init__(
-        self, rules: Iterable[Rule], needs: Mapping[str, Need] | None = None, *, automaton: bool = True
-    ) -> None:
-        patterns = {}
+    def __init__(self, rules: Iterable[Rule], needs: Mapping[str, Need] | None = None, *, scan: bool = True) -> None:
+        self._literals: dict[str, tuple[str, ...]] = {}
         self._last: set[str] = set()
         for rule in rules:
             for symptom in rule.symptoms:
                 if symptom.last:
                     self._last.add(symptom.pattern)
-                patterns[symptom.pattern] = symptom.literals
-                patterns.update(zip((*symptom.also, *symptom.unless), symptom.guard_literals, strict=True))
+                self._literals[symptom.pattern] = symptom.literals
+                self._literals.update(zip((*symptom.also, *symptom.unless), symptom.guard_literals, strict=True))
         self._by_text: dict[str, list[str]] = {}
-        for pattern, literals in patterns.items():
+        for pattern, literals in self._literals.items():
             for literal in literals:
                 self._by_text.setdefault(shape_of(literal), []).append(pattern)
-        self._texts = Texts(self._by_text, automaton=automaton)
+        self._texts = Texts(self._by_text, scan=scan)
         self._needs = dict(needs or {})
         self._compiled: dict[str, re.Pattern[str]] = {}
+        self._scan = scan
 
     def scan(self, lines: Iterable[Line]) -> dict[str, Hits]:
         """Pattern -> its hits, for the patterns that matched any line."""
@@ -79,13 +79,15 @@ class Matcher:
         last = None
         for line in lines:
             self._try(line, self._trials(shape_of(line.text), hits.full), hits)
-            last = line if is_output(line) else last
+            if self._last and _is_output(line):
+                last = line
         return self._with_last(hits.result(), last)
 
     def sift(self, paste: Paste) -> dict[str, Hits]:
         """The same for a paste, of which only the lines are looked at that could matter."""
         hits = _Collected()
-        for line, trials in paste.sift(lambda shape: self._trials(shape, hits.full)):
+        rare = (lambda sample: self._rare(sample, hits.full)) if self._scan else None
+        for line, trials in paste.sift(lambda shape, among: self._trials(shape, hits.full, among), rare):
             if self._try(line, trials, hits):
                 paste.forget()
         return self._with_last(hits.result(), paste.last)
@@ -98,16 +100,43 @@ class Matcher:
                 found[pattern] = Hits(found[pattern].first, Hit(line, _groups(match)))
         return found
 
-    def _trials(self, shape: str, full: set[str]) -> tuple[Trial, ...]:
-        """What to try on lines of a shape (their digits as 0)."""
+    def _trials(self, shape: str, full: set[str], among: Iterable[str] | None = None) -> tuple[Trial, ...]:
+        """What to try (`among` some patterns) on lines of a shape (their digits as 0)."""
         lowered = folded(shape)
-        found = self._texts.found_in(lowered)
+        if among is None:
+            among = (pattern for text in self._texts.found_in(lowered) for pattern in self._by_text[text])
         trials = []
-        for pattern in sorted({pattern for text in found for pattern in self._by_text[text]} - full):
+        for pattern in sorted(set(among) - full):
             texts = left_to_ask(self._need(pattern), lowered)
             if texts is not None:
                 trials.append(Trial(pattern, texts))
         return tuple(trials)
+
+    def _rare(self, sample: str, full: set[str]) -> dict[str, list[str]]:
+        """Texts, each with the patterns that match only lines with one of theirs; where there is a choice, what is rare in
+        the sample.
+        """
+        lowered = folded(sample)
+        shape = shape_of(lowered)
+        counted: dict[str, int] = {}
+
+        def count(text: str) -> int:
+            if len(text.strip()) < MINIMUM:
+                return len(sample)
+            if text not in counted:
+                counted[text] = shape.count(shape_of(text)) if DIGIT in text else lowered.count(text)
+            return counted[text]
+
+        common = set(self._texts.found_in(shape))
+        found: dict[str, list[str]] = {}
+        for pattern, literals in self._literals.items():
+            if pattern in full:
+                continue
+            if any(shape_of(literal) in common for literal in literals):
+                literals = rarest(self._need(pattern), count)[1] or literals
+            for literal in literals:
+                found.setdefault(literal, []).append(pattern)
+        return found
 
     def _try(self, line: Line, trials: Iterable[Trial], hits: _Collected) -> bool:
         """Tries patterns on a line; whether one of them has all the hits it may have."""
@@ -156,6 +185,12 @@ class _Collected:
     def result(self) -> dict[str, Hits]:
         """Pattern -> its hits."""
         return {pattern: Hits(tuple(hits)) for pattern, hits in self._found.items()}
+
+
+def _is_output(line: Line) -> bool:
+    from doctor.logs.sections import is_output  # many expressions to compile: only for who needs it
+
+    return is_output(line)
 
 
 def _groups(match: re.Match[str]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.literals import REPEATS, parse_pattern
+from doctor.logs.scan import DIGIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-DIGIT = "\0"
-"""Stands for any digit in a text of a need."""
+MOST_SPELLINGS = 12
+"""So many ways to write a text are told apart: (?:empty|no) choices? has four."""
 _TO_SHAPE = str.maketrans("123456789" + DIGIT, "0" * 10)
 _DIGIT_RANGE = (ord("0"), ord("9"))
 
@@ -72,24 +73,88 @@ def left_to_ask(need: Need, shape: str) -> tuple[str, ...] | None:
     return tuple(text for answer in answers for text in answer) or None
 
 
+def rarest(need: Need, count: Callable[[str], int]) -> tuple[int, tuple[str, ...]]:
+    """Texts of which every line that can match holds one (DIGIT for any digit), where there is a choice the ones that `count`
+    counts least, and how often that is. No texts when any line could match.
+    """
+    choices = [rarest(part, count) for part in need.parts]
+    choices += [_rarest_of(text, count) for text in need.texts]
+    if not need.every:
+        if not all(texts for _, texts in choices):
+            return 0, ()
+        return sum(often for often, _ in choices), tuple(text for _, texts in choices for text in texts)
+    if need.exact:
+        choices.append((count(need.exact), (need.exact,)))
+    return min((choice for choice in choices if choice[1]), key=_dearness, default=(0, ()))
+
+
+def _rarest_of(text: str, count: Callable[[str], int]) -> tuple[int, tuple[str, ...]]:
+    """The same for one text in which 0 is any digit: its longest piece without digits, or the whole."""
+    choices = {max(text.split("0"), key=len), text.replace("0", DIGIT)}
+    return min(((count(choice), (choice,)) for choice in choices if choice), key=_dearness)
+
+
+def _dearness(choice: tuple[int, tuple[str, ...]]) -> tuple[int, bool, int]:
+    """The fewest finds first; then texts without digits, of which any is slow to look for; then the longest."""
+    often, texts = choice
+    return often, any(DIGIT in text for text in texts), -min(map(len, texts))
+
+
 def _all_of(tree: Any) -> Need:
     parts: list[Need] = []
-    run = ""
+    runs: tuple[str, ...] = ("",)
     for name, argument in _flat(tree):
-        more, repeated = _run(name, argument)
-        run += more
-        if more and not repeated:
+        spellings = _spellings_of(name, argument)
+        if spellings and len(runs) * len(spellings) <= MOST_SPELLINGS:
+            runs = tuple(run + text for run in runs for text in spellings)
             continue
-        parts.append(_text(run))
+        more, _ = _run(name, argument)
+        parts.append(_any_of(tuple(run + more for run in runs)))
         # The last of a repeated text stands right before what follows.
-        run = more
+        runs = spellings or (more,)
+        if spellings:
+            continue
         if name == "BRANCH":
             branches = [_all_of(branch) for branch in argument[1]]
             parts.append(ANYTHING if ANYTHING in branches else _joined(branches, every=False))
         elif (name in REPEATS and argument[0] >= 1 and not more) or name == "ATOMIC_GROUP":
             parts.append(_all_of(argument[2] if name in REPEATS else argument))
-    parts.append(_text(run))
+    parts.append(_any_of(runs))
     return _joined(parts, every=True)
+
+
+def _any_of(texts: tuple[str, ...]) -> Need:
+    """A text that has a few spellings; those with another one in them say nothing more than that."""
+    needs = [_text(text) for text in texts if not any(other in text and other != text for other in texts)]
+    return ANYTHING if ANYTHING in needs else _joined(needs, every=False)
+
+
+def _spellings(tree: Any) -> tuple[str, ...]:
+    """The texts a piece of a pattern matches, when they are few; else ()."""
+    found: tuple[str, ...] = ("",)
+    for name, argument in _flat(tree):
+        texts = _spellings_of(name, argument)
+        if not texts or len(found) * len(texts) > MOST_SPELLINGS:
+            return ()
+        found = tuple(text + more for text in found for more in texts)
+    return found
+
+
+def _spellings_of(name: str, argument: Any) -> tuple[str, ...]:
+    if name == "AT":  # a place, not a character
+        return ("",)
+    if name == "IN" and all(str(kind) == "LITERAL" for kind, _ in argument):
+        found: tuple[str, ...] = tuple(chr(value).lower() for _, value in argument)
+    elif name == "BRANCH":
+        branches = [_spellings(branch) for branch in argument[1]]
+        found = tuple(text for branch in branches for text in branch) if all(branches) else ()
+    elif name in REPEATS and argument[:2] == (0, 1):
+        body = _spellings(argument[2])
+        found = ("", *body) if body else ()
+    else:
+        more, repeated = _run(name, argument)
+        found = (more,) if more and not repeated else ()
+    return tuple(dict.fromkeys(found)) if len(found) <= MOST_SPELLINGS else ()
 
 
 def _joined(needs: list[Need], *, every: bool) -> Need:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
     for _, terms in documents:
         for term in terms:
             frequency[term] = frequency.get(term, 0) + 1
-    postings: dict[str, list[Any]] = {}
+    postings: dict[str, list[int]] = {}
     lengths = []
     for number, (_, terms) in enumerate(documents):
         lengths.append(round(sum(terms.values()), 1))
         for term, value in terms.items():
-            postings.setdefault(term, []).append((number, value))
+            postings.setdefault(term, []).extend((number, round(100 * value)))
     phrases = [
-        (number, sorted(set(terms_of(phrase, table))))
+        (number, " ".join(sorted(set(terms_of(phrase, table)))))
         for number, rule in enumerate(rules)
         for phrase in (*rule.phrases, *(_EXPRESSION.sub(" ", title) for title in rule.title))
     ]
@@ -59,7 +60,8 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
         "concepts": table,
         "ids": [rule_id for rule_id, _ in documents],
         "lengths": lengths,
-        "postings": postings,
+        # Numbers as bytes, terms as one text: a hundred thousand objects would cost more to load than the search itself.
+        "postings": {term: struct.pack(f"<{len(numbers)}I", *numbers) for term, numbers in postings.items()},
         "phrases": phrases,
     }
 
@@ -75,15 +77,19 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
     weights = {}
     scores = [0.0] * count
     for term in terms:
-        found = postings.get(term, ())
+        found = list(struct.iter_unpack("<II", postings.get(term, b"")))
         weight = math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5)) * _kind_weight(term)
         weights[term] = weight
-        for number, value in found:
+        for number, hundredths in found:
+            value = hundredths / 100
             scores[number] += weight * value * (_K1 + 1) / (value + _K1 * (1 - _B + _B * lengths[number] / average))
     total = sum(weights.values()) or 1.0
     best_phrase = [0.0] * count
     wanted = set(terms)
-    for number, phrase in index["phrases"]:
+    for number, text in index["phrases"]:
+        if not any(term in text for term in terms):
+            continue
+        phrase = text.split(" ")
         shared = sum(weights[term] for term in phrase if term in wanted)
         if shared:
             own = sum(weights.get(term, 0.0) or _kind_weight(term) * 3.0 for term in phrase) or 1.0

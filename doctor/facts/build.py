@@ -97,7 +97,7 @@ def collect(outside: Outside, *, option: str | None, launch: Fact[Launch]) -> Bu
 
     place = find_build(outside, option, known(launch))
     if isinstance(place, Place):
-        return _asked(outside, place.path, place.source, _device_environment(outside, known(launch)))
+        return _asked(outside, place.path, place.source, device_environment(outside, known(launch)))
     if place is None:
         return replace(not_collected(Build, "no llama-server was found on this machine"), path=None, source=None)
     return not_collected(Build, place.reason)
@@ -186,7 +186,7 @@ def _run(outside: Outside, argv: list[str], seconds: float, environ: dict[str, s
     return Unknown(f"{argv[0]} {argv[1]} ended with {ended}: {first[:200]}")
 
 
-def _device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
+def device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
     """Our variables without LLAMA_* (a bad one would stop --version), with those of the launch that choose devices."""
     variables = known(launch.environment) if launch is not None and not known(launch.other_user) else None
     if launch is not None and known(launch.source) in ("file", "folder"):

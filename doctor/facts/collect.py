@@ -6,7 +6,7 @@ import threading
 import urllib.parse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.facts import SUBJECTS, Facts
+from doctor.facts.facts import DERIVED, SUBJECTS, Facts
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ DEADLINES = {
     "launch": 5.0,
     "server": 8.0,
     "clients": 4.0,
+    "ladders": 20.0,
+    "budget": 10.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 OTHERS_LIMIT = 16
@@ -36,7 +38,7 @@ CRASHED = "the check crashed: "
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
 
 
-LOOKED_AT = tuple(name for name in SUBJECTS if name != "log")
+LOOKED_AT = tuple(name for name in SUBJECTS if name not in DERIVED)
 
 
 class Wishes(NamedTuple):
@@ -101,7 +103,11 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
             "server": lambda: server.collect(outside, vault, url=url, url_source=source, key_token=token),
         },
     )
-    facts: dict[str, Any] = {**early, **late, "log": None}
+    facts: dict[str, Any] = {**early, **late, "budget": None, "log": None}
+    from doctor.facts.ladder.collect import local_ladders
+
+    asked = known(facts["server"])
+    facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
     facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
     first = seen[0] if seen else None
     listed = _listed(outside, wishes, facts) if isinstance(first, launch.Seen) else None
@@ -110,7 +116,28 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
         number = _number(wishes, facts)
         judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
         others += [found for found in judged if isinstance(found, launch.Launch)]
+    facts["budget"] = _budget(outside, wishes, facts)
     return Facts(**facts)
+
+
+def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> Any:
+    """What the launch command needs; unknown where the command or the model is."""
+    from doctor.facts import budget
+
+    started, build, server = known(facts["launch"]), known(facts["build"]), known(facts["server"])
+    model = wishes.model or (known(started.model) if started else None)
+    if started is None:
+        reason = facts["launch"].reason if isinstance(facts["launch"], Unknown) else "no launch command is known"
+        return Unknown(reason)
+    if model is None or isinstance(facts["gguf"], Unknown):
+        return Unknown(facts["gguf"].reason if isinstance(facts["gguf"], Unknown) else "no model file is known")
+    if known(started.other_user):
+        return Unknown("the server is another user's: its files are not read")
+    number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
+    gpu, machine = known(facts["gpu"]), known(facts["machine"])
+    wanted = wishes._replace(subjects=("budget",))
+    task = {"budget": lambda: budget.collect(outside, model, started, number, build, gpu, machine)}
+    return _side_by_side(wanted, task)["budget"]
 
 
 def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:
@@ -125,10 +152,10 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         if ":" in host and not host.startswith("["):
             host = f"[{host}]"
         return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), "launch"
-    for client in clients:
-        base = known(client.base_url)
-        if base is not None and is_loopback(base.value):
-            return base.value, f"client {client.id}"
+    local = [client for client in clients if (base := known(client.base_url)) and is_loopback(base.value)]
+    # A client whose server answers says more than one whose server may be long gone.
+    for client in sorted(local, key=lambda client: known(client.port_open) is not True):
+        return client.base_url.value, f"client {client.id}"
     return DEFAULT_URL, "default"
 
 
@@ -161,7 +188,7 @@ def _key_token(
     for client in clients:
         base = known(client.base_url)
         credentials = known(client.credentials)
-        if base is not None and credentials and _origin(base.value) == _origin(url):
+        if base is not None and credentials and credentials[0].token and _origin(base.value) == _origin(url):
             return str(credentials[0].token)
     return None
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.budget import MemoryBudget
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
 from doctor.facts.cuda import Cuda
+from doctor.facts.fit_params import FitParams
 from doctor.facts.gguf import Gguf
 from doctor.facts.gpu import Gpu
+from doctor.facts.ladder.record import Ladder
 from doctor.facts.launch import Launch
 from doctor.facts.log import Log
 from doctor.facts.machine import Machine
@@ -18,7 +21,10 @@ from doctor.facts.server import Server
 
 @dataclass(frozen=True)
 class Facts:
-    """One record a subject. A subject that was not looked at is Unknown with the reason."""
+    """One record a subject. A subject that was not looked at is Unknown with the reason.
+
+    `fit_params` is only asked for (`doctor plan --verify`), never looked at by itself: it is absent otherwise.
+    """
 
     machine: Fact[Machine]
     gpu: Fact[Gpu]
@@ -28,10 +34,15 @@ class Facts:
     launch: Fact[Launch]
     server: Fact[Server]
     clients: Fact[tuple[Client, ...]]
+    ladders: Fact[tuple[Ladder, ...]]
+    budget: Fact[MemoryBudget]
     log: Fact[Log]
+    fit_params: Fact[FitParams] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts))
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
+DERIVED = frozenset({"budget", "log"})
+"""Subjects that are not looked at but follow from others, or from a text."""
 
 
 def nothing_known(reason: str) -> Facts:

@@ -11,6 +11,8 @@ from doctor.facts.record import Fact, Unknown, not_collected
 
 if TYPE_CHECKING:
     from doctor.gguf.header import Header
+    from doctor.gguf.parts import Parts
+    from doctor.gguf.remote import RemoteHeader
     from doctor.outside import Outside
 
 
@@ -190,10 +192,22 @@ def _model(
     joined: str | None,
     unfinished: str | None,
 ) -> Gguf:
-    from doctor.gguf.parts import end_of_tensors, read_parts
+    from doctor.gguf.parts import read_parts
+
+    return _described(path, size, header, read_parts(outside, path, header, stream, size), joined, unfinished)
+
+
+def of_remote(remote: RemoteHeader) -> Gguf:
+    """The facts of a model on the network (`doctor.gguf.remote.read_remote`): `path` is its address."""
+    facts = _described(remote.url, remote.size, remote.header, remote.parts, None, None)
+    unhashed = Unknown("the file has not been downloaded")
+    return replace(facts, sha256=unhashed, sha256_expected=unhashed, sha256_source=unhashed)
+
+
+def _described(path: str, size: int, header: Header, parts: Parts, joined: str | None, unfinished: Fact[str]) -> Gguf:
+    from doctor.gguf.parts import end_of_tensors
     from doctor.gguf.summary import describe, kind_of
 
-    parts = read_parts(outside, path, header, stream, size)
     end = end_of_tensors(header)
     lost = Unknown(header.problem or "the last tensor has a type of unknown size")
     if end is None and header.data_offset is not None and not header.tensors:

@@ -205,7 +205,7 @@ def judge(
     listed: dict[str, HelpOption] | None = None,
 ) -> Fact[Launch]:
     """The record of a found command, its options read as that build does; `listed` is what its own --help says."""
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
     from doctor.facts.launch_config import with_config
     from doctor.launch.fields import launch_record
     from doctor.launch.table import load_table

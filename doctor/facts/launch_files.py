@@ -129,7 +129,7 @@ def _file_of(outside: Outside, text: str) -> str | None:
 
 def _read(outside: Outside, path: str, *, source: str) -> tuple[Seen, ...]:
     """The servers of a launch file. Raises DefinitionError and OutsideError."""
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
     from doctor.facts.launch import Seen
     from doctor.launch.kinds import read_definitions
     from doctor.launch.table import load_table

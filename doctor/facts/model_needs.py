@@ -22,7 +22,7 @@ class Need(NamedTuple):
 def needs_of(outside: Outside, gguf: Gguf) -> dict[str, Any]:
     """The facts needs_build, needs_because and last_build of a model file."""
     from doctor.engine.load import read_table, rules_folder
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
 
     architecture = known(gguf.architecture)
     if known(gguf.kind) not in ("model", "draft-part") or architecture is None:

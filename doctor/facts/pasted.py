@@ -11,6 +11,7 @@ from doctor.facts.launch import Launch, Seen, judge
 from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
+    from doctor.facts.budget import MemoryBudget
     from doctor.logs.paste import Paste
     from doctor.outside import Outside
     from doctor.secrets import Vault
@@ -18,12 +19,24 @@ if TYPE_CHECKING:
 NO_COMMAND = "the text holds no launch command"
 
 
-def paste_facts(paste: Paste, outside: Outside, vault: Vault) -> Facts:
-    """What a text that has been walked to its end says. Everything it is silent on is unknown."""
+def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None = None) -> Facts:
+    """What a text that has been walked to its end says. Everything it is silent on is unknown.
+
+    `model` is a file that the user says is the model of the log.
+    """
     log = paste.log
     build = from_number(outside, log.build_number, source="log")
     facts = nothing_known("only a text was given")
-    return replace(facts, log=log, launch=pasted_launch(paste, known(log.build_number), outside, vault), build=build)
+    launch = pasted_launch(paste, known(log.build_number), outside, vault)
+    budget: Fact[MemoryBudget] = Unknown("the model file is not known: name it with --model")
+    started = known(launch)
+    if model is not None and started is not None:
+        from doctor.facts.budget import of_log
+
+        budget = of_log(outside, model, started, known(log.build_number), log)
+    elif model is not None:
+        budget = Unknown(NO_COMMAND)
+    return replace(facts, log=log, launch=launch, build=build, budget=budget)
 
 
 def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vault: Vault) -> Fact[Launch]:

@@ -49,7 +49,11 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Unknown):
         return {"unknown": value.reason}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {
+            field.name: to_json(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if field.default is not None or getattr(value, field.name) is not None  # what is absent by default
+        }
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
     if isinstance(value, dict):
@@ -60,7 +64,8 @@ def to_json(value: Any) -> Any:
 def from_json(kind: Any, data: Any, where: str = "facts") -> Any:
     """`data` as a value of type `kind`, the reverse of `to_json`.
 
-    Fields that the record does not know are passed over (a newer version saved them); missing fields are unknown.
+    Fields that the record does not know are passed over (a newer version saved them); missing fields are unknown, or
+    what the record has for them by default.
     Raises FactsFormatError naming the place when a value has the wrong type.
     """
     origin = typing.get_origin(kind)
@@ -103,10 +108,11 @@ def _from_record(kind: type, data: Any, where: str) -> Any:
     _expect(isinstance(data, dict), where, "an object")
     hints = field_types(kind)
     values = {}
+    defaults = {field.name for field in dataclasses.fields(kind) if field.default is not dataclasses.MISSING}
     for name, hint in hints.items():
         if name in data:
             values[name] = from_json(hint, data[name], f"{where}.{name}")
-        elif Unknown in typing.get_args(hint):
+        elif Unknown in typing.get_args(hint) and name not in defaults:
             values[name] = Unknown("not in the saved facts")
     try:
         return kind(**values)

@@ -102,6 +102,34 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_local(url: str) -> bool:
+    """Whether a URL leads to this machine or into a private network."""
+    host = parse_address(url).host
+    try:
+        return is_loopback(host) or ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def same_server(url: str, base: str) -> bool:
+    """Whether a request to `url` reaches the server at `base`: the same machine and port, below its path."""
+    asked, server = _bare(url), _bare(base)
+    return bool(asked.host) and asked[:2] == server[:2] and (asked.path + "/").startswith(server.path.rstrip("/") + "/")
+
+
+class _Bare(NamedTuple):
+    host: str
+    port: int
+    path: str
+
+
+def _bare(url: str) -> _Bare:
+    """Host, port and path; this machine has one name here."""
+    address, split = parse_address(url), _split(url.strip())
+    host = "localhost" if is_loopback(address.host) else address.host.lower()
+    return _Bare(host, address.port, split.path if split is not None else "")
+
+
 def spares(no_proxy: str, host: str, port: int) -> bool:
     """Whether a NO_PROXY value keeps requests to this host away from the proxy.
 

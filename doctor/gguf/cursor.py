@@ -30,6 +30,10 @@ class Cursor:
     def __init__(self, stream: IO[bytes], size: int) -> None:
         """`size` is the file's size in bytes, as looked up before."""
         self.size = size
+        self.wanted = 0
+        """Where the read that found the stream at its end would have ended; 0 while none has."""
+        self.strings_left = 0
+        """Strings of the array stepped over last that were still to come when the stream ended."""
         self._stream = stream
         self._buffer = b""
         self._index = 0
@@ -103,6 +107,7 @@ class Cursor:
         length_at = self._u64.unpack_from
         left = count
         while left:
+            self.strings_left = left
             self._need(8)
             buffer, index = self._buffer, self._index
             steps = repeat(None, left)
@@ -114,6 +119,7 @@ class Cursor:
             except (struct.error, OverflowError):
                 left = length_hint(steps) + 1
             self._go(index)
+        self.strings_left = 0
 
     def _need(self, count: int) -> None:
         """Have `count` bytes in the buffer."""
@@ -131,6 +137,7 @@ class Cursor:
         except (OSError, ValueError, MemoryError) as error:
             raise HeaderError(f"reading failed at byte {self.offset} ({error})") from None
         if len(self._buffer) < count:
+            self.wanted = self._start + count
             raise CutOff(f"the file ends inside it, at byte {self._start + len(self._buffer)}")
 
     def _go(self, index: int) -> None:

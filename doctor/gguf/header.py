@@ -86,8 +86,8 @@ class Header(NamedTuple):
         return None if value is None and key not in self.lengths else ()
 
 
-class _Draft:
-    """A header while it is being read."""
+class Draft:
+    """A header while it is being read: what `Header` holds, and what was announced but has not come yet."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -97,6 +97,10 @@ class _Draft:
         self.tensors: list[Tensor] = []
         self.alignment = 32
         self.data_offset: int | None = None
+        self.keys_left = 0
+        self.tensors_left = 0
+        self.array_offset = 0  # of the items of the array whose key came last
+        self.tensors_offset = 0
         self._kept = 0
 
     def keep(self, size: int) -> None:
@@ -121,15 +125,16 @@ class _Draft:
 
 def read_header(stream: IO[bytes], size: int) -> Header:
     """Read the header of an open file of `size` bytes. Never raises: what is wrong stands in `problem`."""
-    draft = _Draft()
+    draft = Draft()
     try:
-        _walk(Cursor(stream, size), draft)
+        walk(Cursor(stream, size), draft)
     except HeaderError as error:
         return draft.finished(f"the GGUF header cannot be read: {error}", isinstance(error, CutOff))
     return draft.finished(_complaint(draft))
 
 
-def _walk(cursor: Cursor, draft: _Draft) -> None:
+def walk(cursor: Cursor, draft: Draft) -> None:
+    """Read a header into `draft`. Raises HeaderError; what had been read by then stands in the draft."""
     if cursor.take(4) != MAGIC:
         raise HeaderError("the file does not begin with GGUF")
     version = cursor.u32()
@@ -151,19 +156,23 @@ def _walk(cursor: Cursor, draft: _Draft) -> None:
     # Each key takes at least 13 bytes and each tensor 24.
     if 13 * keys + 24 * tensors > cursor.size:
         raise CutOff(f"{claim} in a file of {cursor.size} bytes")
+    draft.keys_left, draft.tensors_left = keys, tensors
     for _ in range(keys):
         _read_key(cursor, draft)
+        draft.keys_left -= 1
     alignment = draft.values.get("general.alignment", 32)
     if isinstance(alignment, bool) or not isinstance(alignment, int) or alignment <= 0 or alignment & (alignment - 1):
         raise HeaderError(f"general.alignment is {alignment!r:.40}, not a power of 2")
     draft.alignment = alignment
     names: set[str] = set()
+    draft.tensors_offset = cursor.offset
     for _ in range(tensors):
         _read_tensor(cursor, draft, names)
+        draft.tensors_left -= 1
     draft.data_offset = pad(cursor.offset, alignment)
 
 
-def _read_key(cursor: Cursor, draft: _Draft) -> None:
+def _read_key(cursor: Cursor, draft: Draft) -> None:
     key = cursor.string(65_535)
     if key is None:
         raise HeaderError(f"a key before byte {cursor.offset} is longer than 65535 bytes")
@@ -184,9 +193,10 @@ def _read_key(cursor: Cursor, draft: _Draft) -> None:
         raise HeaderError(f"the key {_quoted(key)} has the value type {kind}, which does not exist")
 
 
-def _read_array(cursor: Cursor, draft: _Draft, key: str) -> None:
+def _read_array(cursor: Cursor, draft: Draft, key: str) -> None:
     kind, count = cursor.u32(), cursor.u64()
     draft.lengths[key] = count
+    draft.array_offset = cursor.offset
     if kind == _STRING:
         # The shortest string takes the 8 bytes of its length.
         if count > cursor.size // 8:
@@ -205,7 +215,7 @@ def _read_array(cursor: Cursor, draft: _Draft, key: str) -> None:
         raise HeaderError(f"the key {_quoted(key)} is an array of {what}: llama.cpp does not read that")
 
 
-def _read_tensor(cursor: Cursor, draft: _Draft, names: set[str]) -> None:
+def _read_tensor(cursor: Cursor, draft: Draft, names: set[str]) -> None:
     name = cursor.string(MAX_NAME)
     if name is None:
         raise HeaderError(f"a tensor name before byte {cursor.offset} is longer than {MAX_NAME} bytes")
@@ -260,7 +270,7 @@ def pad(offset: int, alignment: int) -> int:
     return (offset + alignment - 1) // alignment * alignment
 
 
-def _complaint(draft: _Draft) -> str | None:
+def _complaint(draft: Draft) -> str | None:
     """What llama.cpp refuses in a header that could be read to its end."""
     expected = 0
     for tensor in draft.tensors:

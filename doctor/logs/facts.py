@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.log import Buffer, Log, LogDevice, Timing
 from doctor.facts.record import value_or
 from doctor.logs.levels import hide
-from doctor.logs.lines import clean
+from doctor.logs.scan import HIGH, Sought, sought
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from doctor.logs.lines import Line
 
 MIB = 1 << 20
 MOST = 2_000
 FEW_TIMINGS = 1_000
 """Timings kept from the beginning of a log, and as many from its end."""
-LONGEST_LATE = 1_000
-"""Characters of a line with a late timing; real ones have 200."""
+MOST_LATE = 4 * FEW_TIMINGS
+"""Lines at the end of a log in which its last timings are looked for: two a timing, and as many that are none."""
+TIMING_MARK = "eval time"
 _N = r"(\d{1,15})(?!\d)"
 _F = r"([\d.]{1,20})"
 # One row a fact that is a single number: (field, the plain text a line must contain, pattern). The first line that has it counts.
@@ -75,6 +77,7 @@ _TIMING = re.compile(
 )
 _RUN = 24
 """So often in a row a character says that a model is stuck on it."""
+_RUNS = (*(Sought(rb"\x%02x{%d}" % (ord(each), _RUN)) for each in "?!@"), Sought(rb"[" + HIGH + rb"]{%d}" % (2 * _RUN)))
 _READY = ("server is listening on", "listening on http", "all slots are idle", "model loaded", "starting the main loop")
 
 
@@ -100,8 +103,6 @@ class LogReader:
         self.timings: list[Timing] = []
         self.prompt: tuple[int, float] | None = None
         self.loaded = False
-        # Lines with timings that came after the first ones, as they are: they are read at the end.
-        self.late: deque[tuple[int, bytes | str]] = deque(maxlen=4 * FEW_TIMINGS)
 
     @property
     def settled(self) -> frozenset[str]:
@@ -116,17 +117,25 @@ class LogReader:
         return frozenset(done)
 
     def wants(self, shape: str) -> bool:
-        """Whether a line of this shape (its digits as 0) could still add to the facts. Late timings are not asked about."""
+        """Whether a line of this shape (its digits as 0) could still add to the facts. Timings after the first ones do not:
+        they are given to `take_late`.
+        """
         return (
             any(word in shape and field not in self.single for field, word, _ in _FIRST)
-            or ("eval time" in shape and len(self.timings) < FEW_TIMINGS)
+            or (TIMING_MARK in shape and len(self.timings) < FEW_TIMINGS)
             or ("repeated_character" not in self.single and bool(_run_of(shape)))
             or any(name not in self.settled and any(word in shape for word in words) for name, words in _GROUPS)
         )
 
-    def wants_late(self, shape: str) -> bool:
-        """Whether lines of this shape go into `late`."""
-        return "eval time" in shape and len(self.timings) >= FEW_TIMINGS and len(shape) < LONGEST_LATE
+    def sought(self) -> Iterator[Sought]:
+        """What the bytes of every line hold that `wants` could want."""
+        texts = [word for field, word, _ in _FIRST if field not in self.single]
+        texts += [word for name, words in _GROUPS if name not in self.settled for word in words]
+        if len(self.timings) < FEW_TIMINGS:
+            texts.append(TIMING_MARK)
+        yield from filter(None, (sought(text, any_case=False) for text in texts))
+        if "repeated_character" not in self.single:
+            yield from _RUNS
 
     def take(self, line: Line) -> None:
         """Read one line."""
@@ -148,11 +157,8 @@ class LogReader:
                 self.single["layers_offloaded"], self.single["layers_total"] = int(found[1]), int(found[2])
         if "MiB free" in text or "compute capability" in text:
             self._device(text)
-        if "eval time" in text:
-            if len(self.timings) < FEW_TIMINGS:
-                self._timing(line.number, text)
-            elif len(text) < LONGEST_LATE:
-                self.late.append((line.number, text))
+        if TIMING_MARK in text and len(self.timings) < FEW_TIMINGS:
+            self._timing(line.number, text)
         if "repeated_character" not in self.single and _run_of(text):
             self.single["repeated_character"] = _run_of(text)
         if not self.loaded and any(word in text for word in _READY):
@@ -225,9 +231,9 @@ class LogReader:
             self.timings.append(Timing(prompt[0], prompt[1], tokens, speed, number))
             self.prompt = None
 
-    def result(self, lines: int) -> Log:
-        """The facts of all lines taken; `lines` is how many the text has."""
-        self._read_late()
+    def result(self, lines: int, late: Iterable[Line] = ()) -> Log:
+        """The facts of all lines taken; `lines` is how many the text has, `late` its last lines with a timing."""
+        self._take_late(late)
         single = self.single
         model = [buffer for buffer in self.buffers if buffer.kind == "model"]
         host = [
@@ -269,11 +275,13 @@ class LogReader:
         )
         return hide(log, single.get("verbosity"))
 
-    def _read_late(self) -> None:
-        first, self.timings = self.timings, []
-        for number, raw in self.late:
-            self._timing(number, clean(raw) if isinstance(raw, bytes) else raw)
-        self.late.clear()
+    def _take_late(self, lines: Iterable[Line]) -> None:
+        if len(self.timings) < FEW_TIMINGS:
+            return
+        first, self.timings = self.timings[:FEW_TIMINGS], []
+        for line in lines:
+            if line.number > first[-1].line:
+                self._timing(line.number, line.text)
         self.timings = first + self.timings[-FEW_TIMINGS:]
 
 

@@ -48,7 +48,17 @@ def clean(raw: bytes) -> str:
         parts = [part for part in text.split("\r") if part.strip()]
         text = parts[-1] if parts else ""
     if len(text) > LONGEST:
-        text = text[: LONGEST // 2] + " … " + text[-LONGEST // 2 :]
+        text = text[: LONGEST // 2] + "…" + text[-LONGEST // 2 :]
     if len(text) > UNBROKEN:
-        text = _RUNS.sub(lambda run: run[0][:UNBROKEN], _BLANKS.sub(" " * BLANKS, text))
+        text = _without_long_runs(text)
     return text.rstrip()
+
+
+def _without_long_runs(text: str) -> str:
+    # The two expressions are slow, and hardly a line needs them: a run that is too long fills one of these stretches.
+    if True in map(str.isspace, [text[at : at + BLANKS // 2] for at in range(0, len(text), BLANKS // 2)]):
+        text = _BLANKS.sub(" " * BLANKS, text)
+    half = UNBROKEN // 2
+    if any(text.startswith(text[at] * half, at) for at in range(0, len(text), half)):
+        text = _RUNS.sub(lambda run: run[0][:UNBROKEN], text)
+    return text

@@ -11,19 +11,33 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.logs.blocks import blocks_of
-from doctor.logs.facts import LogReader
+from doctor.logs.facts import MOST_LATE, TIMING_MARK, LogReader
 from doctor.logs.lines import LONGEST, Line, clean, lines_of
-from doctor.logs.sections import Command, CommandReader, is_output, may_be_command, placed, placed_after
+from doctor.logs.scan import ALIKE, scanner, sought
+from doctor.logs.sections import COMMAND_MARKS, Command, CommandReader, is_output, may_be_command, placed, placed_after
+from doctor.logs.tail import Tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doctor.facts.log import Log
+    from doctor.logs.scan import Scanner
+
+    _Wanted = Callable[[str, "Iterable[Any] | None"], Sequence[Any]]
 
 MOST_COMMANDS = 50
 HEAD = 64 << 10
 """Characters kept of the beginning of a text."""
+SCAN_FROM = 8 << 20
+"""Bytes looked at by shape before a scanner is made: by then most of what every log has is no longer looked for."""
+SAMPLE = 64 << 10
+"""Bytes of a text by which the rarest words are chosen."""
+FEW_FINDS = 500
+"""Bytes for each line with finds: where there are more such lines, telling all apart by shape is faster."""
+PATIENCE = 5_000
+"""Lines looked at until a new scanner is made: one for less, and with the words that are rare in this text."""
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
+_SHAPE = str.maketrans("123456789", "0" * 9)
 _MOST_SHAPES = 30_000
 _LONGEST_SHAPE = 600
 _TAIL = 24
@@ -42,8 +56,6 @@ class Look(NamedTuple):
 
 
 _NOTHING = Look((), False)
-# Nothing but timings, of which the first ones are read already.
-_LATE = Look((), False)
 # Escapes, redrawn lines, broken bytes and very long lines: what the line says is not what its bytes are.
 _UNCLEAR = Look((), False)
 
@@ -75,7 +87,15 @@ class Paste:
         self._tail: deque[tuple[int, bytes]] = deque(maxlen=_TAIL)
         self._looks = _Looks(self._look)
         self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
-        self._wanted: Callable[[str], Sequence[Any]] = lambda shape: ()
+        self._wanted: _Wanted = lambda shape, among: ()
+        self._rare: Callable[[str], Mapping[str, Sequence[Any]]] | None = None
+        self._stands_for: tuple[Sequence[Any], ...] = ()
+        self._late = Tail(TIMING_MARK, MOST_LATE)
+        self._scanner: Scanner | None = None
+        self._last = b""
+        self._found: deque[bytes] = deque(maxlen=30)
+        self._seen = self._looked_at = 0
+        self._patience = PATIENCE
         self.count = 0
 
     def __iter__(self) -> Iterator[Line]:
@@ -83,18 +103,26 @@ class Paste:
         for line in placed(lines_of(self._chunks)):
             self.count += 1
             self._log.take(line)
+            self._late.add(line.number, line.text.encode("utf-8", "replace"))
             self._commands.take(line)
             self._keep_head(line.text)
             self._tail.append((self.count, line.text.encode()))
             yield line
 
-    def sift(self, wanted: Callable[[str], Sequence[Any]]) -> Iterator[tuple[Line, Sequence[Any]]]:
+    def sift(
+        self, wanted: _Wanted, rare: Callable[[str], Mapping[str, Sequence[Any]]] | None = None
+    ) -> Iterator[tuple[Line, Sequence[Any]]]:
         """The lines with what `wanted` says could be in them, where it says anything.
 
         `wanted` is asked once for a shape of lines, unless `forget` is called. It must answer for a line with any digits:
         with things that have `texts`, of which the line must hold one (lower case, with their digits), or none at all.
+
+        `rare` gives texts, rare ones in a text like the one it is given, each with what it stands for: a line for which
+        `wanted` would say anything holds one that stands for it. With it, and where hyperscan is installed, most of a long
+        text is only scanned for these; `wanted` is then asked about lines that hold some, and told what they stand for.
         """
         self._wanted = wanted
+        self._rare = rare
         for block in blocks_of(self._chunks):
             yield from self._sift(block)
 
@@ -104,11 +132,40 @@ class Paste:
         self._clean_looks.clear()
 
     def _sift(self, block: bytes) -> Iterator[tuple[Line, Sequence[Any]]]:
-        shapes = block.translate(_DIGITS_TO_0).split(b"\n")
-        looks = list(map(self._looks.__getitem__, shapes))
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
         first = self.count + 1
-        self.count += len(shapes)
+        self._late.add(first, block)
+        self._seen += len(block)
+        sample, self._last = max(self._last, block, key=len), block
+        if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
+            self._make_scanner(sample)
+        clear = self._room <= 0 and b"\x1b" not in block and b"\r" not in block
+        found = _by_line(block, self._scanner.finds(block)) if clear and self._scanner is not None else None
+        if found is not None and len(found) < len(block) // FEW_FINDS + 10:
+            yield from self._by_finds(first, block, found)
+        else:
+            yield from self._by_shapes(first, block)
         self._keep_tail(block)
+
+    def _make_scanner(self, sample: bytes) -> None:
+        """Scan for what is looked for now, by words that are rare in the sample and in the lines found of late."""
+        self._patience *= 2
+        self._looked_at = 0
+        if self._rare is None:
+            return
+        sample = b"\n".join((*self._found, sample[:SAMPLE]))
+        rare = self._rare(sample.decode("utf-8", "replace"))
+        texts = [sought(text) for text in rare]
+        if all(texts):
+            self._stands_for = tuple(rare.values())
+            self._scanner = scanner((*filter(None, texts), *ALIKE, *self._log.sought(), *COMMAND_MARKS), once=False)
+        if self._scanner is None:
+            self._rare = None
+
+    def _by_shapes(self, first: int, block: bytes) -> Iterator[tuple[Line, Sequence[Any]]]:
+        looks = list(map(self._looks.__getitem__, block.translate(_DIGITS_TO_0).split(b"\n")))
+        self.count += len(looks)
         picked = list(compress(range(len(looks)), looks))
         if not picked and self._room <= 0 and self._before.place != "command":
             return
@@ -117,26 +174,49 @@ class Paste:
             if self._room <= 0:
                 break
             self._keep_head(clean(raw))
-        picked.append(len(lines))
         next_line = 0
-        late = self._log.late
-        for index in picked:
+        for index in (*picked, len(lines)):
             # A line after a line of a command is looked at, whatever it is: the command may go on.
-            while self._before.place == "command" and next_line < index:
+            while self._before.place == "command" and next_line < min(index + 1, len(lines)):
                 yield from self._read(first + next_line, lines[next_line], looks[next_line] or _NOTHING)
                 next_line += 1
-            if index == len(lines):
-                break
-            look = looks[index]
-            if self._before.place != "command":
-                if look is _LATE:
-                    late.append((first + index, lines[index]))
-                    continue
-                if look and look.texts and not _holds(lines[index], look.texts):
-                    continue
-            if look is not None:
-                yield from self._read(first + index, lines[index], look)
-            next_line = index + 1
+            if next_line <= index < len(lines):
+                look = looks[index]
+                if look and not (look.texts and not _holds(lines[index], look.texts)):
+                    yield from self._read(first + index, lines[index], look)
+                    next_line = index + 1
+
+    def _by_finds(
+        self, first: int, block: bytes, found: list[tuple[int, set[int]]]
+    ) -> Iterator[tuple[Line, Sequence[Any]]]:
+        number, start = first, 0  # of the first line that has not been passed
+        past = len(block) + 1
+        for line, names in (*found, (past, set())):
+            # A line after a line of a command is looked at, whatever it is: the command may go on.
+            while self._before.place == "command" and start < min(line + 1, past):
+                raw = _line_at(block, start)
+                yield from self._read(number, raw, self._looks[raw.translate(_DIGITS_TO_0)] or _NOTHING)
+                number, start = number + 1, start + len(raw) + 1
+            if not start <= line < past:
+                continue
+            raw = _line_at(block, line)
+            number += block.count(b"\n", start, line)
+            self._looked_at += 1
+            self._found.append(raw[:LONGEST])
+            if len(raw) <= _LONGEST_SHAPE or max(names) >= len(self._stands_for):
+                look = self._looks[raw.translate(_DIGITS_TO_0)]
+                if look and not (look.texts and not _holds(raw, look.texts)):
+                    yield from self._read(number, raw, look)
+            else:
+                # No numbers and no command: there is only what its finds stand for.
+                text = clean(raw)
+                wanted = self._wanted(
+                    text.translate(_SHAPE), {each for name in names for each in self._stands_for[name]}
+                )
+                if wanted:
+                    yield placed_after(self._before, Line(number, text)), wanted
+            number, start = number + 1, line + len(raw) + 1
+        self.count = number - 1 + (block.count(b"\n", start) + 1 if start < past else 0)
 
     def _read(self, number: int, raw: bytes, look: Look) -> Iterator[tuple[Line, Sequence[Any]]]:
         text = clean(raw)
@@ -145,9 +225,7 @@ class Paste:
         line = placed_after(self._before, Line(number, text))
         self._before = line
         self._commands.take(line)
-        if look is _LATE:
-            self._log.late.append((number, text))
-        elif look.numbers:
+        if look.numbers:
             before = self._log.settled
             self._log.take(line)
             if self._log.settled != before:
@@ -165,15 +243,14 @@ class Paste:
         return self._judge(text)
 
     def _judge(self, text: str) -> Look | None:
-        wanted = self._wanted(text)
+        wanted = self._wanted(text, None)
         numbers = self._log.wants(text)
-        late = self._log.wants_late(text)
         if numbers or may_be_command(text):
-            return Look(wanted, numbers or late)
+            return Look(wanted, numbers)
         if not wanted:
-            return _LATE if late else None
-        narrow = text.isascii() and not late and all(each.texts for each in wanted)
-        return Look(wanted, late, tuple({word.encode() for each in wanted for word in each.texts}) if narrow else ())
+            return None
+        narrow = text.isascii() and all(each.texts for each in wanted)
+        return Look(wanted, False, tuple({word.encode() for each in wanted for word in each.texts}) if narrow else ())
 
     def _keep_head(self, text: str) -> None:
         if self._room > 0:
@@ -207,12 +284,31 @@ class Paste:
     @property
     def log(self) -> Log:
         """What the lines say in numbers."""
-        return self._log.result(self.count)
+        return self._log.result(self.count, self._late.lines())
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """The command lines, each whole, in order."""
         return self._commands.result()
+
+
+def _by_line(block: bytes, finds: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
+    """(where a line begins, what is found in it) for each line with finds."""
+    lines: list[tuple[int, set[int]]] = []
+    past = -1  # where the last of them ends
+    for end, name in finds:
+        if end > past:
+            start = block.rfind(b"\n", max(past, 0), end) + 1
+            past = block.find(b"\n", end)
+            past = len(block) if past < 0 else past
+            lines.append((start, set()))
+        lines[-1][1].add(name)
+    return lines
+
+
+def _line_at(block: bytes, start: int) -> bytes:
+    end = block.find(b"\n", start)
+    return block[start:] if end < 0 else block[start:end]
 
 
 def _holds(raw: bytes, texts: tuple[bytes, ...]) -> bool:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.logs.lines import Line
+from doctor.logs.scan import BLANK, HIGH, Sought
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,10 +14,12 @@ if TYPE_CHECKING:
 _PROMPT = re.compile(
     r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>|[\w.-]+@[\w.-]+:[^$#]{0,200}[$#])\s+\S|^[A-Za-z]:\\[^>]{0,200}>\s*\S"
 )
-_PROGRAM = re.compile(
-    r"(?:^|[\s/\\\"'&;])(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?\w+|koboldcpp|ollama|vllm|"
+_PROGRAMS = (
+    r"(?:llama-(?:server|cli|bench|run|mtmd-cli|swap)|llama\.cpp/(?:build/bin/)?{letter}+|koboldcpp|ollama|vllm|"
     r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server|main)(?:\.exe)?[\"']?"
-    r"\s+(?:(?:\S+\s+){0,3}-{1,2}[A-Za-z]|[\\`^]\s*$)"
+)
+_PROGRAM = re.compile(
+    r"(?:^|[\s/\\\"'&;])" + _PROGRAMS.replace("{letter}", r"\w") + r"\s+(?:(?:\S+\s+){0,3}-{1,2}[A-Za-z]|[\\`^]\s*$)"
 )
 _LOGGED = re.compile(
     r"^\s*(?:\d+[.:]\d\d[.:]\d{2,3}|\[?\d{4}-\d\d-\d\d|[\w.]{2,40}: |(?:srv|slot|que|cmn|spec|main|print_info|load_tensors|"
@@ -29,6 +32,22 @@ _ASSIGN = re.compile(
 _JSON = re.compile(r"^\s*[\"'][\w.$-]+[\"']\s*:\s*\S|^\s*[{}\[\]],?\s*$")
 _YAML = re.compile(r"^\s*(?:-\s+)?[a-z_][\w.-]{1,40}:\s*(?:[\"'\[{/\d~]|\S+$|$)")
 _TOML = re.compile(r"^\s*\[+[\w.\"-]+\]+\s*$|^\s*[a-z_][\w.-]*\s*=\s*(?:[\"'\[{\d]|true|false)")
+
+_LETTER = rb"[\w" + HIGH + rb"]"
+COMMAND_MARKS = (
+    # What the bytes of any first line of a command hold: more lines than those, but few of a log.
+    Sought(rb"\$" + BLANK),
+    Sought("❯".encode()),
+    Sought("➜".encode()),
+    Sought(rb"PS [A-Za-z]:"),
+    Sought(rb"@[\w." + HIGH + rb"-]+:"),
+    Sought(rb"^[A-Za-z]:\\"),
+    Sought(
+        rb"(?:^|[\s/\\\"'&;" + HIGH + rb"])"
+        + _PROGRAMS.encode().replace(b"{letter}", _LETTER)
+        + BLANK + rb"+(?:(?:[^\s]+" + BLANK + rb"+){0,3}-{1,2}[A-Za-z]|[\\`^])"
+    ),
+)  # fmt: skip
 
 
 # What stands after a program's output when it has ended: a prompt that waits, the fence of a quotation, the exit status.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from doctor.engine.finding import every
 from doctor.engine.rules import SEVERITIES
 from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.engine.finding import Finding
+    from doctor.facts.clients.record import Client
     from doctor.facts.facts import Facts
+    from doctor.report.bars import Bar
 
 GIB = 1 << 30
 
@@ -27,7 +30,11 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
     rows = []
     for name in SUBJECTS:
         value = getattr(facts, name)
-        if name == "log" or (isinstance(value, Unknown) and value.reason == LEFT_OUT):
+        if name == "log" or (isinstance(value, Unknown) and (value.reason == LEFT_OUT or name == "budget")):
+            continue
+        if (
+            name == "ladders" and not value and name not in worst
+        ):  # where no client asks this machine there is no way to show
             continue
         if isinstance(value, Unknown):
             rows.append(
@@ -40,6 +47,9 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         if value is None or value == ():
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
+            continue
+        if name == "clients":
+            rows += [_client_row(client, findings, lang) for client in value]
             continue
         words = summary(_SUMMARIES[name](value), lang)
         rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
@@ -69,6 +79,8 @@ def _stands(name: str, value: Any) -> bool:
         return known(value.kind) == "model"
     if name == "cuda":
         return bool(known(value.toolkits) or known(value.libcuda) or known(value.libcudart))
+    if name == "ladders":
+        return all(known(ladder.failed) is None for ladder in value)
     return True
 
 
@@ -166,13 +178,68 @@ def _server(server: Any) -> str:
     )
 
 
-def _clients(clients: Any) -> str:
+def _client_row(client: Client, findings: tuple[Finding, ...], lang: str) -> Subject:
+    """A client's triplet and how it stands: green only where something was seen to listen at its address."""
+    severities = [
+        finding.severity
+        for finding in every(findings)
+        if finding.severity != "note"
+        # A finding about the clients as a whole is about each that has a server of its own.
+        and (
+            finding.about == client.name
+            or (not finding.about and "clients" in finding.subjects and known(client.base_url) is not None)
+        )
+    ]
+    seen = known(client.base_url) is not None and known(client.port_open) is True
+    state = min(severities, key=SEVERITIES.index) if severities else "ok" if seen else "unknown"
+    return Subject("clients", state, summary(_client(client), lang))
+
+
+def _client(client: Client) -> str:
+    base, model, small = known(client.base_url), known(client.model), known(client.small_model)
+    key = next((key for key in known(client.credentials) or () if key.token), None)
+    unseen = client.base_url.reason if isinstance(client.base_url, Unknown) else "no server of its own is set"
+    return _join(
+        f"{client.name} → {base.value}" if base else f"{client.name}: {unseen}",
+        f"key {key.name}" if key and base else None,
+        f"model {model.value}" if model else None,
+        f"small model {small.value}" if small and not (model and small.value == model.value) else None,
+    )
+
+
+def _ladders(ladders: Any) -> str:
+    """How far each client's way carries."""
     words = []
-    for client in clients:
-        base = known(client.base_url)
-        model = known(client.model)
-        words.append(_join(client.name, f"→ {base.value}" if base else None, f"model {model.value}" if model else None))
+    for ladder in ladders:
+        held = sum(rung.state in ("passed", "warned") for rung in ladder.rungs)
+        rung = known(ladder.failed)
+        words.append(f"{ladder.name}: " + (f"fails at {rung}" if rung else f"{held} rungs hold"))
     return "; ".join(words)
+
+
+def _budget(budget: Any) -> str:
+    refused = known(budget.refused)
+    if refused:
+        return f"refused: {refused}"
+    words = []
+    for card in known(budget.cards) or ():
+        free = _size(card.free_bytes)
+        words.append(f"{card.device} needs {_size(card.need_bytes)}" + (f" of {free}" if free else ""))
+    words.append(f"RAM needs {_size(budget.ram_need_bytes)}")
+    return _join(*words)
+
+
+def bars(facts: Facts, lang: str) -> tuple[Bar, ...]:
+    """The budget of the launch command as bars, none where it is not known."""
+    from doctor.report.bars import bars_of
+
+    budget, machine = known(facts.budget), known(facts.machine)
+    rows = known(budget.rows) if budget is not None else None
+    if budget is None or not rows:
+        return ()
+    rooms = {card.device: known(card.free_bytes) for card in known(budget.cards) or ()}
+    ram = known(machine.ram_available_bytes) if machine is not None else None
+    return bars_of(((row.device, row.kind, row.bytes, row.at_most) for row in rows), rooms, ram)
 
 
 _SUMMARIES: dict[str, Callable[[Any], str]] = {
@@ -183,5 +250,6 @@ _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "gguf": _gguf,
     "launch": _launch,
     "server": _server,
-    "clients": _clients,
+    "ladders": _ladders,
+    "budget": _budget,
 }

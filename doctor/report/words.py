@@ -12,6 +12,7 @@ WORDS: dict[str, dict[str, str]] = {
         "guess": "a guess from its words",
         "do_first": "Do this first",
         "or": "Or",
+        "fix_hint": "doctor can make this edit: ",
         "costs": "costs",
         "cmake_line": "The cmake line for this machine:",
         "fixed_for": "The launch command for {build}:",
@@ -27,8 +28,12 @@ WORDS: dict[str, dict[str, str]] = {
         "looked_at": "Looked at",
         "not_checked": "Not checked",
         "none_found": "none found",
+        "needs": "What the launch command needs",
         "undecided": "{count} finer checks could not be decided; -v lists them",
         "nothing_check": "Nothing wrong found in what could be looked at.",
+        "nothing_verify": "Every rung that could be tried holds: from the settings to an answer of the model.",
+        "nothing_verify_cheap": "Every rung that could be tried holds. Whether the model answers, streams, calls "
+        "tools and finds its cache was not tried: `--deep` does (some hundred tokens).",
         "nothing_log": "Nothing wrong found in this text.",
         "nothing_log_quiet": "Nothing wrong found in this text. What it cannot show: devices, layers on the card, KV cache and "
         "buffer sizes. Newer builds print those only with `-lv 4` (this log: -lv {level}); that they are missing proves nothing.",
@@ -59,6 +64,7 @@ WORDS: dict[str, dict[str, str]] = {
         "guess": "据文字猜测",
         "do_first": "先做这个",
         "or": "或者",
+        "fix_hint": "doctor 可以替你修改：",
         "costs": "代价",
         "cmake_line": "适合这台机器的 cmake 命令：",
         "fixed_for": "适用于 {build} 的启动命令：",
@@ -74,8 +80,12 @@ WORDS: dict[str, dict[str, str]] = {
         "looked_at": "已检查",
         "not_checked": "未检查",
         "none_found": "没有找到",
+        "needs": "启动命令需要",
         "undecided": "另有 {count} 项细节无法判断，-v 可列出",
         "nothing_check": "在能检查到的范围内没有发现问题。",
+        "nothing_verify": "能试的每一级都通过：从设置一直到模型的回答。",
+        "nothing_verify_cheap": "能试的每一级都通过。模型能否回答、流式输出、调用工具、命中缓存没有试："
+        "加 `--deep`（几百个 token）。",
         "nothing_log": "这段文字里没有发现问题。",
         "nothing_log_quiet": "这段文字里没有发现问题。它看不出：设备、显卡上的层数、KV 缓存和缓冲区大小。"
         "较新的版本要 `-lv 4` 才会打印这些（这份日志是 -lv {level}），没有这些行不能说明任何问题。",

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.engine.match import folded
-from doctor.engine.needs import left_to_ask, need_of, shape_of
+from doctor.engine.needs import left_to_ask, need_of, rarest, shape_of
+from doctor.logs.scan import DIGIT
 
 
 def asked(pattern, line):
@@ -52,3 +53,20 @@ def test_a_match_always_fulfils_the_need(pattern, line):
         texts = asked(pattern, line)
         assert texts is not None
         assert not texts or any(text in folded(line) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sample", "texts"),
+    [
+        (r"tokens .{0,9} expected", "tokens tokens", {" expected"}),
+        (r"stop: n_\w{4,8} = \d{1,3}, truncated = 1", "stop: n_past = 7, truncated = 0", {", truncated = 1"}),
+        (r"eval time =\s+[\d.]+ ms /\s+\d{5,7} tokens", "eval time = 1 ms / 99 tokens", {DIGIT * 5 + " tokens"}),
+        (r"(?:empty|no) choices", "choices", {"empty choices", "no choices"}),
+        (r"a|b", "", set()),
+    ],
+)
+def test_rarest(pattern, sample, texts):
+    def count(text):
+        return len(re.findall(re.escape(text).replace(re.escape(DIGIT), r"\d"), sample))
+
+    assert set(rarest(need_of(pattern), count)[1]) == texts

@@ -1,5 +1,6 @@
 """Looking only at the lines that matter finds what looking at every line finds."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from doctor.engine.load import load
 from doctor.engine.match import Matcher
+from doctor.logs import paste as paste_module
+from doctor.logs import tail
 from doctor.logs.paste import Paste
 from doctor.outside import Outside
 
@@ -15,8 +18,10 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 RULES = load(Outside(environ={})).rules
 LOGS = sorted((FIXTURES / "logs" / "good").glob("*")) + sorted((FIXTURES / "cases").glob("*.jsonl"))
 WORDS = [text for rule in RULES for symptom in rule.symptoms for text in symptom.literals]
-PLAIN = Matcher(RULES, automaton=False)
+PLAIN = Matcher(RULES, scan=False)
 FAST = Matcher(RULES)
+SOME_PLAIN = Matcher(RULES[::10], scan=False)
+SOME_FAST = Matcher(RULES[::10])
 
 
 def every_line(data, size=1 << 20):
@@ -27,6 +32,16 @@ def every_line(data, size=1 << 20):
 def sifted(matcher, data, size=1 << 20):
     paste = Paste(chunks(data, size))
     return matcher.sift(paste), paste.log, paste.commands, paste.count, paste.head
+
+
+def scanned(data, size=1 << 20, matcher=FAST):
+    """What is found when all but a little of a text is only scanned, as most of a long one is; the head is left out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paste_module, "SCAN_FROM", 0)
+        patch.setattr(paste_module, "HEAD", 0)
+        patch.setattr(paste_module, "PATIENCE", 5)
+        patch.setattr(tail, "HELD", 3 * size)
+        return sifted(matcher, data, size)[:-1]
 
 
 def chunks(data, size):
@@ -41,6 +56,7 @@ def test_fixtures(path):
     expected = every_line(data)
     assert sifted(PLAIN, data, 10_000) == expected
     assert sifted(FAST, data) == expected
+    assert scanned(data, 10_000) == expected[:-1]
 
 
 @pytest.mark.parametrize("name", ["b11434_success_colors.log", "b11434_success_lv4.log"])
@@ -61,6 +77,7 @@ def test_other_forms(name, form):
     expected = every_line(data)
     assert sifted(PLAIN, data) == expected
     assert sifted(FAST, data, 5_000) == expected
+    assert scanned(data, 5_000) == expected[:-1]
     if form != "broken":
         assert any("out of memory" in hit.line.text for hits in expected[0].values() for hit in hits.first)
         assert [command.text.split()[:2] for command in expected[2]][-1] == ["$", "llama-server"]
@@ -109,6 +126,43 @@ def test_any_lines(data, size):
     assert sifted(PLAIN, data) == expected
     FAST._texts._build()
     assert sifted(FAST, data) == expected
+    paste = Paste([data])
+    expected = SOME_PLAIN.scan(paste), paste.log, paste.commands, paste.count
+    assert scanned(data, matcher=SOME_FAST) == expected
+
+
+def lines_of_fixtures():
+    found = []
+    for path in LOGS + sorted((FIXTURES / "logs" / "bad").glob("*")):
+        found += path.read_bytes().replace(b"\\n", b"\n").splitlines()
+    return found
+
+
+FORMS = {
+    "as they are": lambda line, chance: line + b"\n",
+    "windows": lambda line, chance: line + b"\r\n",
+    "container": lambda line, chance: b"llama-1  | " + line + b"\n",
+    "journal": lambda line, chance: b"Nov 30 12:00:00 host llama-server[123]: " + line + b"\n",
+    "coloured": lambda line, chance: line.replace(b" ", b"\x1b[3%dm " % chance.randint(1, 7), 1) + b"\x1b[0m\n",
+    "redrawn": lambda line, chance: b"".join(b"%d %%\r" % part for part in (1, 2)) + line + b"\n",
+    "broken": lambda line, chance: line[: chance.randint(0, 99)] + b"\xe4\xff" + line[chance.randint(0, 99) :] + b"\n",
+    "long": lambda line, chance: line + b" x" * chance.choice((1, 300, 5000)) + line + b"\n",
+    "spaced": lambda line, chance: line.replace(b" ", b" \t" * chance.choice((1, 30)), 2) + b"\n",
+}
+
+
+@pytest.mark.parametrize("form", [*FORMS, "all"])
+def test_mixed_fixtures(form):
+    """Lines of every fixture in any order, in the wrappings they are pasted in."""
+    chance = random.Random(form)
+    lines = chance.sample(EVERY_LINE, 500) + [line.encode() for line in timing(7, 7).splitlines()] * 600
+    chance.shuffle(lines)
+    forms = list(FORMS.values()) if form == "all" else [FORMS[form]]
+    data = b"".join(chance.choice(forms)(line, chance) for line in lines)
+    expected = every_line(data)
+    assert sifted(PLAIN, data, 100_000) == expected
+    assert sifted(FAST, data, 100_000) == expected
+    assert scanned(data, 100_000) == expected[:-1]
 
 
 def test_letters_that_count_as_others():
@@ -131,3 +185,6 @@ def test_first_and_last_timings_are_kept(count):
     assert [int(item.decoded_per_second) - 1 for item in log.timings] == numbers
     assert [item.line for item in log.timings] == [2 * number + 2 for number in numbers]
     assert log == every_line(data)[1]
+
+
+EVERY_LINE = lines_of_fixtures()

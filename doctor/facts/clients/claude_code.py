@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from doctor.facts.clients.assemble import request, with_profiles
 from doctor.facts.clients.claude_code_paths import Paths, installation, paths_of
-from doctor.facts.clients.json_file import JsonFile, read_json
+from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.keys import credential
-from doctor.facts.clients.record import Client, Credential, Setting
+from doctor.facts.clients.places import Places, at
+from doctor.facts.clients.record import Client, Credential, Setting, Writable, writable
 from doctor.facts.record import Fact, Unknown, known
-from doctor.facts.urls import parse_address, spares
 from doctor.keys import looks_random
 
 if TYPE_CHECKING:
+    from doctor.facts.clients.data_file import DataFile
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -52,24 +55,35 @@ VARIABLES = (
     "NO_PROXY",
     "no_proxy",
 )
-ENVIRONMENT = "environment"
+STATE_LIMIT = 16 << 20
+"""Bytes of ~/.claude.json: it keeps the history of every project."""
+WRITTEN_AS = {
+    "base_url": "ANTHROPIC_BASE_URL",
+    "model": "ANTHROPIC_MODEL",
+    "small_model": "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+    "key": "ANTHROPIC_AUTH_TOKEN",
+    "context_window": "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
+    "max_output": "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "no_proxy": "NO_PROXY",
+}
+"""Settings -> variable in `env` of a settings file: there it beats the shell, even when it is blank."""
 KEY_VARIABLES = {"ANTHROPIC_AUTH_TOKEN": "authorization", "ANTHROPIC_API_KEY": "x-api-key"}
 
 
 def collect(outside: Outside, vault: Vault) -> Client:
     """Claude Code as it would run in the current folder. Nothing is executed, apiKeyHelper included."""
     paths = paths_of(outside)
-    layers = _Layers(outside, tuple(read_json(outside, path) for path in paths.settings))
-    state, login = read_json(outside, paths.state, 16 << 20), read_json(outside, paths.login)
+    places = Places(outside, vault, (read_json(outside, path) for path in paths.settings), block="env")
+    places.hides(*KEY_VARIABLES, "CLAUDE_CODE_OAUTH_TOKEN")
+    state, login = read_json(outside, paths.state, STATE_LIMIT), read_json(outside, paths.login)
     installed, version = installation(outside, paths)
-    base, model = layers.variable("ANTHROPIC_BASE_URL"), _model(layers)
-    request_url = _request_url(base)
-    vault.put(parse_address(request_url or "").userinfo)
-    helper = layers.key("apiKeyHelper")
+    base, model = _variable(places, "ANTHROPIC_BASE_URL"), _model(places)
+    request_url = DEFAULT_BASE + FIRST_PATH if base is None else request(base.value, FIRST_PATH)
+    helper = _key(places, "apiKeyHelper")
     for word in re.findall(r"[\w+=~-]{12,500}", helper.value if helper else "", re.ASCII):
         vault.put(word if looks_random(word) else "")  # `echo KEY` and the like
-    settings = [layers.variable(name) for name in VARIABLES] + [helper]
-    return Client(
+    settings = [_variable(places, name) for name in VARIABLES] + [helper]
+    made = Client(
         id="claude-code",
         name="Claude Code",
         installed=installed,
@@ -78,127 +92,85 @@ def collect(outside: Outside, vault: Vault) -> Client:
         appends_v1=True,
         base_url=base,
         request_url=request_url,
-        credentials=_credentials(vault, layers, state, login, helper),
+        credentials=_credentials(vault, places, state, login, helper),
         model=model,
-        small_model=layers.variable("ANTHROPIC_DEFAULT_HAIKU_MODEL"),
-        context_window=_context_window(layers, model, known(version)),
+        small_model=_variable(places, "ANTHROPIC_DEFAULT_HAIKU_MODEL"),
+        context_window=_context_window(places, model, known(version)),
         context_needed=FIRST_REQUEST_TOKENS,
         onboarded=Unknown(state.problem) if state.problem else state.data.get("hasCompletedOnboarding") is True,
-        logged_in=_logged_in(outside, layers, paths, state, login),
-        proxy=_proxy(vault, layers, request_url),
+        logged_in=_logged_in(outside, places, paths, state, login),
+        proxy=places.proxy(request_url, ("http", "https")),  # not ALL_PROXY (2.1.332)
         settings=tuple(setting for setting in settings if setting is not None),
-        # Every value has been asked for by now, so every loser is known.
-        overridden=layers.overridden(vault),
-        problems=tuple(file.problem for file in (*layers.files, state, login) if file.problem),
+        overridden=(),
+        problems=(*places.problems(), *(file.problem for file in (state, login) if file.problem)),
+        appends=FIRST_PATH,
+        other_models=_other_models(places),
+        writable=_writable(places, paths, state),
+    )
+    return with_profiles(made, places)
+
+
+def _writable(places: Places, paths: Paths, state: DataFile) -> tuple[Writable, ...]:
+    """The `env` of the settings file a variable comes from, else of the user's; the state file for what is kept there."""
+    variables = (*WRITTEN_AS.values(), *KEY_VARIABLES, *ALIASES.values(), *VARIABLES)
+    names = {**{name: name for name in variables}, **WRITTEN_AS}
+    if "no_proxy" in places.outside.environ:
+        names["no_proxy"] = "no_proxy"
+    files = {name: file.path for file in reversed(places.files) for name in _names_of(file)}
+    found = [writable(setting, files.get(name, paths.settings[-1]), "env", name) for setting, name in names.items()]
+    model = _model(places)
+    if model is not None and not model.name.startswith("ANTHROPIC_"):
+        found = [place for place in found if place.setting != "model"]  # the key `model` of a settings file
+    found.append(writable("onboarded", state.path, "hasCompletedOnboarding", kind="bool"))
+    rejected, key = (
+        state.get("customApiKeyResponses", "rejected"),
+        next(iter(places.variable("ANTHROPIC_API_KEY")), None),
+    )
+    ending = key.value.strip()[-20:] if key else ""
+    if ending and isinstance(rejected, list) and ending in rejected:
+        place = rejected.index(ending)
+        found.append(writable("rejected_key", state.path, "customApiKeyResponses", "rejected", place))
+    return tuple(found)
+
+
+def _names_of(file: DataFile) -> tuple[str, ...]:
+    block = file.get("env")
+    return tuple(block) if isinstance(block, dict) else ()
+
+
+def _variable(places: Places, name: str) -> Setting | None:
+    """The winning value of a variable, None when it is not set or blank."""
+    return places.setting(places.variable(name))
+
+
+def _key(places: Places, name: str) -> Setting | None:
+    """The winning value of a settings key such as `model`; only texts count."""
+    return places.setting(
+        [found for file in places.files if isinstance(file.get(name), str) for found in at(file, name)]
     )
 
 
-class _Found(NamedTuple):
-    """A value in one place: the settings file or the environment."""
-
-    name: str
-    value: str
-    source: str
-    line: int | None
+def _other_models(places: Places) -> tuple[Setting, ...]:
+    """What sub-agents and the names sonnet and opus ask for."""
+    names = ("CLAUDE_CODE_SUBAGENT_MODEL", *(name for alias, name in ALIASES.items() if alias != "haiku"))
+    return places.settings(*(places.variable(name) for name in names))
 
 
-class _Layers:
-    """The settings files, highest first, and below them the environment; it remembers which values lost."""
-
-    def __init__(self, outside: Outside, files: tuple[JsonFile, ...]) -> None:
-        self.files = files
-        self._environ = outside.environ
-        self._losers: dict[tuple[str, str], _Found] = {}
-
-    def find(self, name: str) -> _Found | None:
-        """The winning value of a variable: an `env` block beats the shell."""
-        places = []
-        for file in self.files:
-            block = file.data.get("env")
-            value = block.get(name) if isinstance(block, dict) else None
-            if isinstance(value, (str, int, float)):
-                places.append(_Found(name, _text(value), file.path, file.line("env", name)))
-        if name in self._environ:
-            places.append(_Found(name, self._environ[name], ENVIRONMENT, None))
-        return self._first(places)
-
-    def variable(self, name: str) -> Setting | None:
-        """The winning value of a variable, None when it is not set or blank."""
-        return _setting(self.find(name))
-
-    def key(self, name: str) -> Setting | None:
-        """The winning value of a settings key such as `model`."""
-        return _setting(
-            self._first(
-                [
-                    _Found(name, value, file.path, file.line(name))
-                    for file in self.files
-                    if isinstance(value := file.data.get(name), str)
-                ]
-            )
-        )
-
-    def loses(self, setting: Setting) -> None:
-        """Note a value that another name beats."""
-        self._losers[setting.name, setting.source] = _Found(
-            setting.name, setting.value, setting.source, known(setting.line)
-        )
-
-    def overridden(self, vault: Vault) -> tuple[Setting, ...]:
-        """The values that lost. Keys among them are tokens."""
-        return tuple(
-            Setting(
-                found.name,
-                vault.put(found.value.strip()) if found.name in KEY_VARIABLES else found.value,
-                found.source,
-                found.line,
-            )
-            for found in self._losers.values()
-        )
-
-    def _first(self, places: list[_Found]) -> _Found | None:
-        for loser in places[1:]:
-            if loser.value != places[0].value:
-                self._losers[loser.name, loser.source] = loser
-        return places[0] if places else None
-
-
-def _text(value: str | int | float) -> str:
-    """A value of an `env` block as the variable gets it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _setting(found: _Found | None) -> Setting | None:
-    return Setting(*found) if found is not None and found.value.strip() else None
-
-
-def _request_url(base: Setting | None) -> str | None:
-    """The URL of the first request; None where there is none because the base URL is no URL ("Invalid URL")."""
-    if base is None:
-        return DEFAULT_BASE + FIRST_PATH
-    value = base.value.strip()
-    if not re.match(r"https?://", value, re.IGNORECASE) or parse_address(value).problem:
-        return None
-    return value.rstrip("/") + FIRST_PATH
-
-
-def _model(layers: _Layers) -> Setting | None:
+def _model(places: Places) -> Setting | None:
     """The model id that is sent: ANTHROPIC_MODEL before the key `model`, an alias replaced where a variable maps it."""
-    variable, key = layers.variable("ANTHROPIC_MODEL"), layers.key("model")
-    if variable and key and variable.value != key.value:
-        layers.loses(key)
-    chosen = variable or key
+    chosen = places.setting(
+        places.variable("ANTHROPIC_MODEL"),
+        [found for file in places.files if isinstance(file.get("model"), str) for found in at(file, "model")],
+    )
     mapped = ALIASES.get(chosen.value.strip().lower()) if chosen else None
-    return (layers.variable(mapped) if mapped else None) or chosen
+    return (_variable(places, mapped) if mapped else None) or chosen
 
 
-def _context_window(layers: _Layers, model: Setting | None, version: str | None) -> Fact[int]:
+def _context_window(places: Places, model: Setting | None, version: str | None) -> Fact[int]:
     name = model.value.strip().lower() if model else ""
     if not name or name in ALIASES or name.startswith(OWN_MODELS):
         return Unknown("Claude Code chooses a model of Anthropic by itself")
-    limit = layers.variable("CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+    limit = _variable(places, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
     if limit is not None and re.fullmatch(r"[1-9]\d{0,9}", limit.value.strip()):
         return int(limit.value)
     if name.endswith("[1m]"):
@@ -210,15 +182,15 @@ def _context_window(layers: _Layers, model: Setting | None, version: str | None)
 
 
 def _credentials(
-    vault: Vault, layers: _Layers, state: JsonFile, login: JsonFile, helper: Setting | None
+    vault: Vault, places: Places, state: DataFile, login: DataFile, helper: Setting | None
 ) -> tuple[Credential, ...]:
     """What would be sent, Authorization first: that is the header llama-server looks at first."""
     found: list[Credential] = []
     taken = set()
     for name, header in KEY_VARIABLES.items():
-        value = layers.find(name)
-        if value is not None:
+        for value in places.variable(name):
             key = credential(vault, name, value.value, header, value.source, value.line)
+            key = replace(key, pointer=value.pointer)
             found.append(_with_rejection(key, value.value, state))
             taken |= {header} if key.token else set()
     if helper is not None:
@@ -226,26 +198,26 @@ def _credentials(
         free = [header for header in ("authorization", "x-api-key") if header not in taken]
         found += [Credential("apiKeyHelper", "", header, helper.source, helper.line, ()) for header in free]
     elif not taken:
-        found += _login_credentials(vault, layers, login)
-    _hide_login(vault, login)
+        found += _login_credentials(vault, places, login)
+    _hide_login(vault, login, state)
     return tuple(sorted(found, key=lambda key: (key.token == "" and key.name != "apiKeyHelper", key.header)))
 
 
-def _with_rejection(key: Credential, raw: str, state: JsonFile) -> Credential:
+def _with_rejection(key: Credential, raw: str, state: DataFile) -> Credential:
     """A key that was answered with No when Claude Code asked whether to use it stays unused from then on."""
     answers = state.data.get("customApiKeyResponses")
     rejected = answers.get("rejected") if isinstance(answers, dict) else None
     ending = raw.strip()[-20:]
     if key.name == "ANTHROPIC_API_KEY" and isinstance(rejected, list) and ending and ending in rejected:
-        return Credential(*(key.name, key.token, key.header, key.source, key.line), (*key.problems, "rejected"))
+        return replace(key, problems=(*key.problems, "rejected"))
     return key
 
 
-def _login_credentials(vault: Vault, layers: _Layers, login: JsonFile) -> list[Credential]:
+def _login_credentials(vault: Vault, places: Places, login: DataFile) -> list[Credential]:
     """The token of a claude.ai login: without any key it is sent to whatever the base URL names."""
-    variable = layers.find("CLAUDE_CODE_OAUTH_TOKEN")
-    if variable is not None and variable.value.strip():
-        return [credential(vault, variable.name, variable.value, "authorization", variable.source, variable.line)]
+    for variable in places.variable("CLAUDE_CODE_OAUTH_TOKEN"):
+        if variable.value.strip():
+            return [credential(vault, variable.name, variable.value, "authorization", variable.source, variable.line)]
     token = _login_token(login, "accessToken")
     if not token:
         return []
@@ -253,19 +225,24 @@ def _login_credentials(vault: Vault, layers: _Layers, login: JsonFile) -> list[C
     return [credential(vault, "claudeAiOauth.accessToken", token, "authorization", login.path, line)]
 
 
-def _login_token(login: JsonFile, name: str) -> str:
+def _login_token(login: DataFile, name: str) -> str:
     account = login.data.get("claudeAiOauth")
     token = account.get(name) if isinstance(account, dict) else None
     return token if isinstance(token, str) else ""
 
 
-def _hide_login(vault: Vault, login: JsonFile) -> None:
+def _hide_login(vault: Vault, login: DataFile, state: DataFile) -> None:
+    """Tokens of a login, and the ends of keys that the state file keeps, are secrets of the run."""
+    for answer in ("approved", "rejected"):
+        endings = state.get("customApiKeyResponses", answer)
+        for ending in endings if isinstance(endings, list) else ():
+            vault.put(ending if isinstance(ending, str) else "")
     for name in ("accessToken", "refreshToken"):
         vault.put(_login_token(login, name))
 
 
-def _logged_in(outside: Outside, layers: _Layers, paths: Paths, state: JsonFile, login: JsonFile) -> Fact[bool]:
-    if _login_token(login, "accessToken") or layers.variable("CLAUDE_CODE_OAUTH_TOKEN") is not None:
+def _logged_in(outside: Outside, places: Places, paths: Paths, state: DataFile, login: DataFile) -> Fact[bool]:
+    if _login_token(login, "accessToken") or _variable(places, "CLAUDE_CODE_OAUTH_TOKEN") is not None:
         return True
     if login.problem:
         return Unknown(login.problem)
@@ -274,20 +251,3 @@ def _logged_in(outside: Outside, layers: _Layers, paths: Paths, state: JsonFile,
     if outside.platform == "darwin":
         return Unknown("on macOS the login is kept in the keychain, which is not read")
     return False
-
-
-def _proxy(vault: Vault, layers: _Layers, request_url: str | None) -> Setting | None:
-    """The variable that would take its requests: HTTP_PROXY or HTTPS_PROXY in either case, not ALL_PROXY (2.1.332)."""
-    if request_url is None:
-        return None
-    address = parse_address(request_url)
-    for name in ("no_proxy", "NO_PROXY"):
-        spared = layers.find(name)
-        if spared is not None and spares(spared.value, address.host, address.port):
-            return None
-    for name in (f"{address.scheme}_proxy", f"{address.scheme}_proxy".upper()):
-        proxy = layers.variable(name)
-        if proxy is not None:
-            vault.put(parse_address(proxy.value).userinfo)
-            return proxy
-    return None

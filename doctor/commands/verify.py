@@ -1,0 +1,196 @@
+"""`doctor verify`: climb from a client's settings to an answer of the model, and say which rung does not hold."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.engine.diagnose import diagnose
+from doctor.engine.finding import Report
+from doctor.engine.load import load
+from doctor.exits import UsageError
+from doctor.facts.collect import server_url
+from doctor.facts.facts import nothing_known
+from doctor.facts.ladder.climb import climb_ladder
+from doctor.facts.ladder.collect import MOST_CLIENTS, has_address, same_place, server_of
+from doctor.facts.ladder.target import Target, of_client, of_url
+from doctor.facts.record import Unknown, known, to_json
+from doctor.facts.urls import is_loopback, parse_address
+from doctor.report.ladder import ladder_rows
+from doctor.report.words import language, say
+from doctor.secrets import Vault
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from doctor.engine.finding import Finding
+    from doctor.exits import Exit
+    from doctor.facts.clients.record import Client
+    from doctor.facts.facts import Facts
+    from doctor.facts.ladder.record import Ladder
+    from doctor.facts.server import Server
+    from doctor.outside import Outside
+
+NOT_LOOKED_AT = "doctor verify looks at the way from the client to the model only"
+WAY = ("ladders", "server")
+"""Subjects of findings that are about the way itself."""
+
+
+def verify(options: argparse.Namespace, outside: Outside) -> Exit:
+    """Climb every ladder that was asked for and answer."""
+    lang = language(options.lang, dict(outside.environ))
+    vault = Vault()
+    clean = redactor(outside, vault)
+    facts = look(options, outside, vault)
+    knowledge = load(outside)
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="settings", clean=clean.text)
+    ladders = known(facts.ladders) or ()
+    plain: dict[str, Any] = to_json(facts)
+    report = Report(
+        command="verify",
+        findings=about_the_way(diagnosis.findings, ladders),
+        not_checked=left_out(knowledge),
+        facts=plain,
+        found_nothing=say("nothing_verify" if options.deep else "nothing_verify_cheap", lang),
+        healthy=bool(ladders),
+    )
+    shown = clean.tree(plain["ladders"])
+    return answer(report, options, lang, clean, head=lambda unicode: ladder_rows(shown, lang=lang, unicode=unicode))
+
+
+def about_the_way(findings: tuple[Finding, ...], ladders: tuple[Ladder, ...]) -> tuple[Finding, ...]:
+    """Of a broken way only what says why it is broken; of a sound one everything.
+
+    What breaks the way is an error here and what the way survives a warning, whatever the rule is elsewhere.
+    """
+    if not any(known(ladder.failed) for ladder in ladders):
+        return tuple(_at_most_warning(found) for found in findings)
+    # The lowest rungs are the server's own record: where no rule speaks of the ladder, one does of the server.
+    for subject in WAY:
+        kept = [found for found in findings if any(subject in one.subjects for one in every((found,)))]
+        if kept:
+            return tuple(found._replace(severity="error") for found in kept)
+    return findings
+
+
+def _at_most_warning(found: Finding) -> Finding:
+    survived = "ladders" in found.subjects or found.instead_of
+    return found._replace(severity="warning") if survived and found.severity == "error" else found
+
+
+def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
+    """The facts a climb needs and those it finds. Raises UsageError for what cannot be asked for."""
+    from dataclasses import replace
+
+    from doctor.facts import launch, machine
+    from doctor.facts.clients import collect_all
+
+    key = _key(options, outside, vault)
+    clients = collect_all(outside, vault)
+    started = launch.find(outside, vault, text=None, port=None)
+    running = launch.judge(outside, vault, started, None) if isinstance(started, launch.Seen) else started
+    targets = _targets(options, vault, clients, known(running), key)
+    asked: list[Server] = []
+    ladders: list[Ladder] = []
+    for target in targets:
+        ladders.append(_climb(options, outside, vault, target, asked))
+    facts = nothing_known(NOT_LOOKED_AT)
+    return replace(
+        facts,
+        machine=machine.collect(outside, None),
+        launch=running,
+        clients=tuple(client for client in clients if any(client.id == ladder.client for ladder in ladders)),
+        server=asked[0] if len(asked) == 1 else Unknown("several servers were asked"),
+        ladders=tuple(ladders),
+    )
+
+
+def _climb(options: argparse.Namespace, outside: Outside, vault: Vault, target: Target, asked: list[Server]) -> Ladder:
+    progress = _progress(target.name) if sys.stderr.isatty() else None
+    if progress:
+        progress("server")
+    there = next((one for one in asked if same_place(one.url, target.base)), None)
+    if there is None:
+        there = server_of(outside, vault, target)
+        asked.append(there)
+    ladder = climb_ladder(
+        outside,
+        target,
+        there,
+        deep_too=options.deep,
+        origin=options.origin or "",
+        deep_seconds=options.timeout,
+        progress=progress,
+    )
+    if progress:
+        progress("")
+    return ladder
+
+
+def _targets(
+    options: argparse.Namespace, vault: Vault, clients: tuple[Client, ...], started: Any, key: str | None
+) -> list[Target]:
+    """Whom to climb for: the client named, the address named, else every client pointed somewhere, else the server."""
+    if options.client is not None:
+        client = _client(options.client, clients)
+        target = of_client(client, vault, model=options.model, key=key, named=True)
+        if target is None:
+            raise UsageError(
+                f"--client {client.id}: nothing sets its base URL: it talks to its maker, not to a server of yours"
+            )
+        return [_moved(target, options.url)]
+    if options.url is not None:
+        if problem := parse_address(options.url).problem:
+            raise UsageError(f"{options.url.rpartition('@')[2]!r}: {problem}")
+        return [of_url(options.url, model=options.model, key=key, source="option")]
+    found = [
+        of_client(client, vault, model=options.model, key=key, named=False) for client in clients if has_address(client)
+    ]
+    local = [target for target in found if target is not None and is_loopback(parse_address(target.base).host)]
+    if local:
+        return local[:MOST_CLIENTS]
+    url, source = server_url(None, started, clients)
+    token = known(started.api_key_token) if started is not None else None
+    return [of_url(url, model=options.model, key=key or (vault.get(token) if token else None), source=source)]
+
+
+def _moved(target: Target, url: str | None) -> Target:
+    """The client asked at another address: its paths and keys, this base URL."""
+    if url is None:
+        return target
+    text = url if "://" in url else f"http://{url}"
+    ending = target.request_url.removeprefix(target.base.rstrip("/")) if target.request_url else ""
+    return target._replace(base=text, source="option", request_url=text.rstrip("/") + (ending or "/v1/messages"))
+
+
+def _client(name: str, clients: tuple[Client, ...]) -> Client:
+    wanted = name.lower().replace("_", "-").replace(" ", "-")
+    for client in clients:
+        if wanted in (client.id, client.name.lower().replace(" ", "-")):
+            return client
+    there = ", ".join(client.id for client in clients) or "none"
+    raise UsageError(f"--client {name}: no such client is installed or configured here; found: {there}")
+
+
+def _key(options: argparse.Namespace, outside: Outside, vault: Vault) -> str | None:
+    if options.key_env is None:
+        return None
+    key = outside.environ.get(options.key_env, "").strip()
+    if not key:
+        raise UsageError(
+            "--key-env wants the name of an environment variable that holds the key, and no such variable is set"
+        )
+    vault.put(key)
+    return key
+
+
+def _progress(name: str) -> Callable[[str], None]:
+    """A line on a terminal's standard error that says which rung is being tried; "" wipes it."""
+
+    def tell(rung: str) -> None:
+        sys.stderr.write("\r\x1b[K" + (f"{name}: {rung} …" if rung else ""))
+        sys.stderr.flush()
+
+    return tell

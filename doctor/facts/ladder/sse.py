@@ -1,0 +1,190 @@
+"""A stream of server-sent events as a client reads it: what came, when, and what would make a client stumble."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.facts.ladder.target import CHAT, MESSAGES
+from doctor.facts.ladder.wire import Usage, usage
+from doctor.facts.server_kinds import items
+
+if TYPE_CHECKING:
+    from doctor.outside import StreamReply
+
+MOST_EVENTS = 10_000
+BUFFERED_SHARE = 0.9
+BUFFERED_MS = 1500.0
+"""A stream of several events is held back when none of them came before this share of so long a time."""
+_LAST = {CHAT: "[DONE]", MESSAGES: "message_stop"}
+_LAST_ELSE = "response.completed"
+
+
+class Streamed(NamedTuple):
+    """A stream. `problem`: "" or not-sse, cut, broken, encoded, error, endless, silent; `detail` says it in words.
+
+    `pieces` counts the pieces of text; `first_ms` and `last_ms` are when the first and the last came. `speeds` are the
+    server's own (prefill, decode) in tokens per second, None where it does not tell.
+    """
+
+    text: str
+    pieces: int
+    first_ms: float | None
+    last_ms: float | None
+    usage: Usage
+    speeds: tuple[float | None, float | None]
+    problem: str
+    detail: str
+    buffered: bool
+
+
+class _Event(NamedTuple):
+    at: float
+    name: str
+    data: str
+
+
+def read_stream(reply: StreamReply, wire_api: str) -> Streamed:
+    """What a client makes of a streamed answer with status 200."""
+    nothing = Streamed("", 0, None, None, Usage(None, None, None), (None, None), "", "", False)
+    encoding = reply.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("", "identity"):
+        return nothing._replace(
+            problem="encoded", detail=f"the stream is packed ({encoding}), though none was asked for"
+        )
+    kind = reply.headers.get("content-type", "")
+    if "event-stream" not in kind.lower():
+        return nothing._replace(
+            problem="not-sse", detail=f"the answer is {kind or 'of no stated type'}, no event stream"
+        )
+    try:
+        reply.body().decode("utf-8")
+    except UnicodeDecodeError as error:
+        if reply.ended == "whole" or error.end < len(reply.body()) - 4:
+            return nothing._replace(problem="broken", detail="the stream holds bytes that are no UTF-8")
+    found = _read(_events(reply), wire_api)
+    if found.problem:
+        return found
+    problem, detail = _end(reply, found, wire_api)
+    return found._replace(problem=problem, detail=detail, buffered=_buffered(reply, found))
+
+
+def _events(reply: StreamReply) -> list[_Event]:
+    """The events in order, each with the time its last byte came."""
+    found: list[_Event] = []
+    name = ""
+    data: list[str] = []
+    rest: list[
+        bytes
+    ] = []  # of a line that has not ended: joined once, or a long line that drips in would cost for ever
+    for at, piece in reply.pieces:
+        if b"\n" not in piece:
+            rest.append(piece)
+            continue
+        *lines, tail = b"".join((*rest, piece)).split(b"\n")
+        rest = [tail]
+        for raw in lines:
+            line = raw.rstrip(b"\r").decode("utf-8", "replace")
+            if line.startswith("event:"):
+                name = line[6:].strip()
+            elif line.startswith("data:"):
+                data.append(line[5:].strip())
+            elif not line and data:
+                found.append(_Event(at, name, "\n".join(data)))
+                name, data = "", []
+            if len(found) >= MOST_EVENTS:
+                return found
+    return found
+
+
+def _read(events: list[_Event], wire_api: str) -> Streamed:
+    text, pieces = "", 0
+    first: float | None = None
+    last: float | None = None
+    used, problem, detail = Usage(None, None, None), "", ""
+    speeds: tuple[float | None, float | None] = (None, None)
+    for event in events:
+        if event.data == "[DONE]":
+            continue
+        try:
+            data = json.loads(event.data)
+        except (ValueError, RecursionError):
+            problem, detail = "broken", f"an event is no JSON: {event.data[:80]!r}"
+            break
+        if not isinstance(data, dict):
+            problem, detail = "broken", f"an event is no object: {event.data[:80]!r}"
+            break
+        if data.get("error") or event.name == "error":
+            problem, detail = "error", f"an error in the middle of the stream: {event.data[:160]}"
+            break
+        words = _piece(data, wire_api)
+        if words:
+            text, pieces, last = text + words, pieces + 1, event.at
+            first = event.at if first is None else first
+        used = _merge(used, data)
+        speeds = _speeds(data) or speeds
+    return Streamed(text, pieces, first, last, used, speeds, problem, detail, False)
+
+
+def _piece(data: dict[str, Any], wire_api: str) -> str:
+    """The text in an event, thinking included."""
+    if wire_api == CHAT:
+        for choice in items(data, "choices")[:1]:
+            delta = choice.get("delta")
+            if isinstance(delta, dict):
+                return _words(delta.get("content")) + _words(delta.get("reasoning_content"))
+        return ""
+    delta = data.get("delta")
+    if wire_api == MESSAGES:
+        return _words(delta.get("text")) + _words(delta.get("thinking")) if isinstance(delta, dict) else ""
+    return _words(delta)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _merge(before: Usage, data: dict[str, Any]) -> Usage:
+    """The tokens told so far and those of an event, which may tell only some."""
+    inner = next((data[name] for name in ("message", "response") if isinstance(data.get(name), dict)), data)
+    now = usage(inner)
+    return Usage(*(new if new is not None else old for old, new in zip(before, now, strict=True)))
+
+
+def _speeds(data: dict[str, Any]) -> tuple[float | None, float | None] | None:
+    timings = data.get("timings")
+    if not isinstance(timings, dict):
+        return None
+    return _number(timings.get("prompt_per_second")), _number(timings.get("predicted_per_second"))
+
+
+def _number(value: Any) -> float | None:
+    sensible = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9
+    return float(value) if sensible else None
+
+
+def _end(reply: StreamReply, found: Streamed, wire_api: str) -> tuple[str, str]:
+    """("", "") when the stream came to its end, else (problem, detail)."""
+    tail = reply.body()[-4096:].decode("utf-8", "replace")
+    last = _LAST.get(wire_api, _LAST_ELSE)
+    if last in tail or (wire_api == CHAT and '"finish_reason":"' in tail.replace(" ", "")):
+        return "", ""
+    if reply.ended == "limit":
+        return "endless", "the stream does not end"
+    if reply.ended == "timeout":
+        seconds = reply.pieces[-1][0] / 1000 if reply.pieces else 0
+        said = f"nothing more came after {seconds:.0f} s" if found.pieces else "no text came in time"
+        return "silent", said
+    return "cut", f"the stream ends without its last event ({last})"
+
+
+def _buffered(reply: StreamReply, found: Streamed) -> bool:
+    """Whether the pieces were held back and came all at once at the end."""
+    if found.pieces < 4 or not reply.pieces or found.first_ms is None or found.last_ms is None:
+        return False
+    total = reply.pieces[-1][0]
+    together = found.last_ms - found.first_ms < (1 - BUFFERED_SHARE) * total
+    decode = found.speeds[1]
+    # By the server's own speed the pieces took their time: only then were they held back on the way.
+    took = 1000 * found.pieces / decode if decode else 0.0
+    return together and total > BUFFERED_MS and took > 0.3 * total
