@@ -56,7 +56,10 @@ def test_the_rule_says_so(name, older, rule):
     found = {item.rule: item.title for item in diagnose(load(OUTSIDE).rules, facts).findings}
     assert ("model/needs-newer-build" in found) == rule
     if rule:
-        assert found["model/needs-newer-build"] == f"This file needs b{first} or newer, this llama.cpp is b{first - 1}"
+        assert (
+            found["model/needs-newer-build"]
+            == f"This file needs a newer llama.cpp: b{first} or newer, yours is b{first - 1}"
+        )
 
 
 @pytest.mark.parametrize(
