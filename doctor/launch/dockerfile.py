@@ -37,15 +37,14 @@ def read_dockerfile(text: str, siblings: Siblings) -> list[Definition]:
             name, _, value = body.strip().partition("=")
             values[name] = value.strip("\"'")
         elif instruction == "ENV":
-            pairs = _PAIR.findall(body) or [tuple((*body.split(None, 1), "")[:2])]
+            name, _, value = body.strip().partition(" ")  # the old form: ENV NAME value
+            pairs = _PAIR.findall(body) or [(name, value)]
             for name, value in pairs:
                 value = fill_in(value.strip("\"'"), values, line)
                 values[name] = variables[name] = value
                 places[name] = ("", line)
         elif instruction in ("ENTRYPOINT", "CMD"):
             started[instruction] = rows
-            if instruction == "ENTRYPOINT":
-                started.pop("CMD", None) if "CMD" in started and not started["CMD"] else None
     entrypoint, shell_form = _words(started.get("ENTRYPOINT"), values)
     command, command_shell = _words(started.get("CMD"), values)
     if shell_form or (command_shell and not entrypoint):

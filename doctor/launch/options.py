@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch import LaunchOption, OptionProblem
+from doctor.launch.repeated import repeated, short
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
 from doctor.launch.values import check_value, quoted, words
@@ -72,7 +73,7 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
     sure = [option for option in reader.options if option.name not in reader.maybe]
     return Reading(
         tuple(reader.options),
-        tuple(sorted([*reader.problems, *_repeated(sure, table, build)], key=lambda problem: problem.line)),
+        tuple(sorted([*reader.problems, *repeated(sure, table, build)], key=lambda problem: problem.line)),
         tuple(reader.texts[: reader.taken]),
         frozenset(reader.filled_in),
         frozenset(reader.maybe),
@@ -162,10 +163,10 @@ class _Reader:
             return
         newer = self._build > self._table.newest and fault.message.startswith("is none of") and fault.right is None
         if not newer:  # a newer build may know newer values
-            message = f"{_short(value)} {fault.message}"
+            message = f"{short(value)} {fault.message}"
             right = words(word.text, fault.right) if fault.right is not None else None
             self._problem(
-                words(word.text, _short(value)), fault.kind, message, right, word, fatal=fault.kind == "bad-value"
+                words(word.text, short(value)), fault.kind, message, right, word, fatal=fault.kind == "bad-value"
             )
 
     def _missing(self, word: Word, segment: Segment) -> None:
@@ -197,7 +198,7 @@ class _Reader:
             self.texts[self._at - 1] = f"{head}{equals}{tail}"
             right = words(head, tail) if known.takes else self._switch(head, known, tail)
             kind = "equals" if equals == "=" else "joined"
-            self._problem(_short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
+            self._problem(short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
@@ -219,7 +220,7 @@ class _Reader:
         self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)
         if verdict is not None:
             written = words(head, value) if not equals else f"{head}{equals}{value}"
-            self._problem(_short(written), verdict.kind, verdict.message, verdict.right, word, fatal=True)
+            self._problem(short(written), verdict.kind, verdict.message, verdict.right, word, fatal=True)
 
     def _stray(self, word: Word) -> None:
         """A word that belongs to no option: the build refuses it."""
@@ -230,15 +231,15 @@ class _Reader:
             segment = self._table.at(self._normal(before.spelling), self._build)
             right = self._switch(before.spelling, segment, word.text) if segment else None
             message = f"{before.spelling} is a switch on b{self._build}: it takes no value"
-            self._problem(f"{before.spelling} {_short(word.text)}", "stray-word", message, right, word, fatal=True)
+            self._problem(f"{before.spelling} {short(word.text)}", "stray-word", message, right, word, fatal=True)
             if any(other.takes for other in self._table.life(self._normal(before.spelling))):
                 # Other builds take the word as the value: it says what was meant.
                 self.options[-1] = replace(before, value=word.text)
             return
         model = word.text.lower().endswith(".gguf")
         right = words("-m", word.text) if model else None
-        message = f"invalid argument: {_short(word.text)}; a word without an option in front"
-        self._problem(_short(word.text), "stray-word", message, right, word, fatal=True)
+        message = f"invalid argument: {short(word.text)}; a word without an option in front"
+        self._problem(short(word.text), "stray-word", message, right, word, fatal=True)
         if model:
             self._add(word, "--model", word.text, False, spelling="-m")
 
@@ -285,26 +286,3 @@ def _joined(text: str) -> tuple[str, str, str]:
     """(option, what joins, value) of an option and its value in one word; ("…", "", "") for an option alone."""
     found = re.search(r"=|\s+", text)
     return (text[: found.start()], found.group(0), text[found.end() :]) if found else (text, "", "")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
-def _repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) -> list[OptionProblem]:
-    """Options given more than once of which only the last counts."""
-    seen: dict[str, list[LaunchOption]] = {}
-    for option in options:
-        segment = table.at(option.spelling, build) or table.at(option.spelling.replace("_", "-"), build)
-        whole = segment is not None and segment.status != "removed" and (segment.takes == 0) == (option.value is None)
-        if whole and option.name not in table.read["adds_up"]:
-            seen.setdefault(option.name, []).append(option)
-    problems = []
-    for group in seen.values():
-        last = group[-1]
-        if len(group) < 2 or (last.value is None and len({option.negated for option in group}) == 1):
-            continue
-        right = words(last.spelling, last.value if isinstance(last.value, str) else None)
-        message = f"given {len(group)} times; only the last one, {_short(right)}, counts"
-        problems.append(OptionProblem(last.spelling, "repeated", message, right, last.line, False, last.source))
-    return problems

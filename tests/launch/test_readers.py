@@ -208,3 +208,8 @@ def test_dockerfile():
 def test_modelfile():
     (found,) = read("Modelfile")
     assert (found.command.program, arguments(found)) == ("ollama", "--model ./q.gguf --ctx-size 8192")
+
+
+@pytest.mark.parametrize("text", ["ENV\n", "ENV  \nCMD []\n", "FROM\nCMD {", 'FROM x\nCMD ["a"', "CMD\nENTRYPOINT\n"])
+def test_half_written_dockerfiles(text):
+    assert read("Dockerfile", text) == []
