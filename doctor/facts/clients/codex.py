@@ -84,11 +84,22 @@ def _configured(places: Places, login: DataFile) -> Configured:
         model=places.setting(places.key("model")),
         context_window=window or ASSUMED_WINDOW,
         settings=places.settings(
-            *(places.key(key) for key in SETTINGS), *(places.key(*table, key) for key in PROVIDER_SETTINGS)
+            *(places.key(key) for key in SETTINGS),
+            *(places.key(*table, key) for key in PROVIDER_SETTINGS),
+            [] if own or name in BUILT_IN else _defined(places),
         ),
         unusable=_unusable(places, name, table, own),
         logged_in=_logged_in(login),
     )
+
+
+def _defined(places: Places) -> list[Found]:
+    """The providers that have a table, for one who names another."""
+    return [
+        Found("model_providers", str(name), file.path, file.line("model_providers", name))
+        for file in places.files
+        for name, _ in file.items("model_providers")
+    ][:1]
 
 
 def _unusable(places: Places, name: str, table: tuple[Key, ...], own: bool) -> str | None:

@@ -4,6 +4,7 @@ Forms it understands: a command of llama-server, `export`, `unset`, a waiting lo
 say which base URL to write, which key to enter, which setting to write or to remove, which option to start with.
 """
 
+import json
 import os
 import re
 import shlex
@@ -52,7 +53,9 @@ def _shell(command, setup):
         if words[0] == "unset":
             setup.drop(name, "environment")
         elif equals:
-            setup.env[name] = setup.secret if value == _LITERAL else value
+            known = {_LITERAL: setup.secret or "none", "the file after --ssl-cert-file": setup.certificate}
+            literal = next((text for text in known if value.startswith(text)), None)
+            setup.env[name] = known[literal] if literal else value
     return True
 
 
@@ -124,8 +127,61 @@ def _start(found, setup, text):
     setup.alive = False
 
 
+def _rename(found, setup, text):
+    value = setup.get(found[1])
+    setup.drop(found[1], text)
+    setup.put(found[2], value, text)
+
+
+def _model_of_provider(found, setup, text):
+    setup.client.name_models(setup, found[1])
+
+
+def _number(found, setup, text):
+    setup.put(found[1], int(found[2]), text)
+
+
+def _direct(found, setup, text):
+    setup.point(f"http://127.0.0.1:{setup.command.port}" + ("/v1" if "with /v1" in text else ""))
+
+
+def _list_model(found, setup, text):
+    limit = re.search(r'"context": (\d+), "output": (\d+)', text)
+    entry = {"name": found[1], "limit": {"context": int(limit[1]), "output": int(limit[2])}}
+    setup.files[setup.client.settings]["provider"]["local"]["models"][found[1]] = entry
+
+
+def _limit(found, setup, text):
+    limit = {"context": int(found[1]), "output": int(found[2])}
+    setup.files[setup.client.settings]["provider"]["local"]["models"][found[3]]["limit"] = limit
+
+
+def _repair(found, setup, text):
+    """Put in the comma that is missing at the place the parser names."""
+    path = setup.client.settings
+    broken = setup.files[path]
+    try:
+        json.loads(broken)
+    except json.JSONDecodeError as error:
+        setup.files[path] = json.loads(f"{broken[: error.pos]},{broken[error.pos :]}")
+
+
+def _update(found, setup, text):
+    if setup.update is None:
+        raise NotApplied(text)
+    setup.update()
+
+
 FORMS = (
-    (rf"^(?:Set|Write|Point|Use) [^`]*?{_URL}", _point),
+    (r"address its log names after `listening on`", _direct),
+    (rf"^Rename {_NAME} to {_NAME}", _rename),
+    (r'^Set model = "local/([^"]+)"', _model_of_provider),
+    (rf"^Set {_NAME} = (\d+) in", _number),
+    (r'^Add "limit": \{ "context": (\d+), "output": (\d+) \} to the model (\S+)', _limit),
+    (r'^Add "([^"{}]+)": \{\} below models', _list_model),
+    (r"^Repair the file at the place named", _repair),
+    (r"^Update (?:the server|llama)", _update),
+    (rf"^(?:Set|Write|Point|Use|Put)\b[^`]*?{_URL}", _point),
     (rf"leads on to {_URL}", _point),
     (rf"^(?:Set|Write|Put) {_NAME} = \"([^\"]+)\"", _write),
     (r"^(?:Enter|Write) .*only the key|^Write only the key itself", _clean_key),

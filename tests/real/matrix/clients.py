@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.real.conftest import KEY
 from tests.real.matrix.setup import Setup
 
 PROMPT = "Reply with the single word PONG"
 QUIET = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-PLACES = "DOCTOR_CLIENTS"
-"""Folders with installed programs, separated as PATH is; PATH itself is looked at as well."""
+PLACES, SDK = "DOCTOR_CLIENTS", "DOCTOR_CLIENTS_PYTHON"
+"""Variables: folders with installed programs, separated as PATH is (PATH itself is looked at as well); a Python with the
+package openai."""
 
 
 class NoRequest(Exception):
@@ -33,8 +33,7 @@ class Sent(NamedTuple):
 
 def program(*names):
     """The path of an installed program, None where there is none."""
-    folders = os.environ.get(PLACES, os.environ.get("DOCTOR_CLIENTS_SAVED", ""))
-    path = os.pathsep.join(filter(None, (folders, os.environ.get("PATH", ""))))
+    path = os.pathsep.join(filter(None, (os.environ.get(PLACES, ""), os.environ.get("PATH", ""))))
     return next((found for found in (shutil.which(name, path=path) for name in names) if found), None)
 
 
@@ -46,8 +45,15 @@ class Kind:
         setup.put(self.model, name)
 
     def add(self, setup, name, value):
-        """Where the client keeps a setting that it does not have yet: the shell."""
-        setup.env[name] = value
+        """Where the client keeps a setting that it does not have yet: its own file, else the shell."""
+        if "." not in name:
+            setup.env[name] = value
+            return
+        *heads, last = name.split(".")
+        table = setup.files[self.settings]
+        for head in heads:
+            table = table.setdefault(head, {})
+        table[last] = value
 
     def shell(self):
         """Variables that keep the program's run short."""
@@ -193,7 +199,7 @@ class OpenCode(Kind):
         settings = setup.files[self.settings]
         settings["model"] = settings["small_model"] = f"local/{name}"
         models = settings["provider"]["local"]["models"]
-        models[name] = models.pop("local-model")
+        models[name] = models.pop(next(iter(models)))
 
     def reads(self, home, env):
         settings = _json(home / self.settings)
@@ -247,7 +253,7 @@ class QwenCode(Kind):
         return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, "")), False
 
     def command(self):
-        found, node = program("qwen"), program("node22", "node")
+        found, node = program("qwen"), program("node")
         return [node, str(Path(found).resolve()), "-p", PROMPT] if found and node else None
 
 
@@ -315,7 +321,7 @@ class OpenAISdk(Kind):
         return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, "")), False
 
     def command(self):
-        python = os.environ.get("DOCTOR_SDK_PYTHON_SAVED", os.environ.get("DOCTOR_SDK_PYTHON"))
+        python = os.environ.get(SDK)
         return [python, str(Path(__file__).with_name("sdk_program.py")), PROMPT] if python else None
 
 
@@ -351,5 +357,3 @@ def _toml(path):
     except ValueError as error:
         raise NoRequest(f"Error loading config.toml: {error}") from None
 
-
-assert KEY

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.real.matrix import models, servers
+from tests.real.matrix.clients import PLACES, SDK
+
+STARTED_WITH = dict(os.environ)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +47,14 @@ def table():
 
 @pytest.fixture
 def home(clean_environment, monkeypatch):
-    """An empty home with an empty project folder, in which everything runs."""
+    """An empty home with an empty project folder, in which everything runs.
+
+    Servers that other people run on this machine are no part of a set-up, so none of its processes is looked at.
+    """
+    monkeypatch.setattr("doctor.facts.processes._servers", lambda _: iter(()))
+    for name in (PLACES, SDK):
+        if name in STARTED_WITH:
+            monkeypatch.setenv(name, STARTED_WITH[name])
     project = clean_environment / "project"
     project.mkdir()
     monkeypatch.chdir(project)

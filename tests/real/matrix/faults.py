@@ -1,12 +1,14 @@
 """The faults: what is broken, for which clients, which cause is the right one, and which commands can see it."""
 
+import contextlib
 import dataclasses
+import json
 import subprocess
 import time
 from collections.abc import Callable
 
 from tests.real.conftest import KEY, free_port
-from tests.real.matrix import fronts
+from tests.real.matrix import fronts, servers
 from tests.real.matrix.clients import ALL, ANTHROPIC, OPENAI
 from tests.real.matrix.servers import SOUND
 
@@ -62,8 +64,25 @@ def through(setup, stack, **more):
     return port
 
 
+def old_server(setup, stack, path):
+    """A server of before this path was there; updating it brings a current one to the same port."""
+    port, front = setup.command.port, contextlib.ExitStack()
+    setup.command = dataclasses.replace(setup.command, port=free_port())
+    stack.enter_context(servers.started(setup.command, setup.home / "old.log"))
+    front.enter_context(fronts.front(setup.command.port, at=port, **fronts.without(path)))
+    stack.callback(front.close)
+
+    def update():
+        front.close()
+        stack.enter_context(fronts.front(setup.command.port, at=port))
+
+    setup.update = update
+
+
 # --- address ------------------------------------------------------------------------------------------------------
 
+LOADING = 6
+"""Seconds."""
 NOT_THERE = "server-not-running-or-wrong-port"
 
 
@@ -77,13 +96,12 @@ def server_down(setup, _):
     setup.alive = None
 
 
-@fault("model-still-loading", own=True)
+@fault("model-still-loading", ("claude-code", "codex", "opencode"), own=True)
 def still_loading(setup, stack):
     setup.alive = None
     port, setup.command.port = setup.command.port, free_port()
-    stack.enter_context(fronts.front(setup.command.port, at=port, **fronts.loading_for(8)))
-    setup.ready = time.monotonic() + 8
-    setup.front_port = port
+    stack.enter_context(fronts.front(setup.command.port, at=port, **fronts.loading_for(LOADING)))
+    setup.ready = time.monotonic() + LOADING
 
 
 @fault("url-doubled-v1", ANTHROPIC)
@@ -149,7 +167,7 @@ def ipv6_only(setup, _):
     pass
 
 
-@fault(NOT_THERE, ("claude-code", "opencode"))
+@fault(NOT_THERE, ("claude-code", "opencode"), seen=(VERIFY,))  # check asks other machines nothing unasked
 def unknown_name(setup, _):
     setup.point(base_of(setup).replace("127.0.0.1", "llama.invalid"))
 
@@ -301,7 +319,7 @@ def context_too_small(setup, _):
     pass
 
 
-@fault(SMALL, ("claude-code", "opencode"), words=("-c", "16384", "-np", "4"), own=True, full=True)
+@fault((SMALL, "parallel-slots-share-ctx"), ("claude-code", "opencode"), words=("-c", "24576", "-np", "4"), own=True, full=True)
 def slots_divide_the_context(setup, _):
     pass
 
@@ -389,14 +407,16 @@ def template_without_tools(setup, _):
     pass
 
 
-@fault("wire-api-mismatch", ANTHROPIC, seen=(CHECK, VERIFY))
+@fault("wire-api-mismatch", ANTHROPIC, own=True)
 def no_messages_api(setup, stack):
-    through(setup, stack, **fronts.without("/messages"))
+    setup.alive = None
+    old_server(setup, stack, "/messages")
 
 
-@fault("wire-api-mismatch", ("codex",), seen=(CHECK, VERIFY))
+@fault("wire-api-mismatch", ("codex",), own=True)
 def no_responses_api(setup, stack):
-    through(setup, stack, **fronts.without("/responses"))
+    setup.alive = None
+    old_server(setup, stack, "/responses")
 
 
 @fault(("config-not-in-effect", "wire-api-mismatch"), ("codex",), seen=(CHECK,))
@@ -412,10 +432,7 @@ def provider_not_defined(setup, _):
 @fault("config-not-in-effect", ("claude-code", "opencode"), seen=(CHECK,))
 def settings_file_broken(setup, _):
     path = setup.client.settings
-    setup.sound_files = dict(setup.files)
-    import json
-
-    setup.files[path] = json.dumps(setup.files[path], indent=2)[:-3] + ",,\n"
+    setup.files[path] = json.dumps(setup.files[path], indent=2).replace(",\n", "\n", 1)
 
 
 HARMLESS: list[Fault] = []

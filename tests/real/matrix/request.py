@@ -18,8 +18,12 @@ TOOLS = {
     },
 }
 READ = {"name": "read_file", "description": "Read a file.", "parameters": {"type": "object", "properties": {}}}
-# Letters of the first request of an empty project, as recorded (bytes of the body).
-SIZES = {"claude-code": 48_700, "codex": 40_400, "opencode": 30_700, "qwen-code": 60_300, "cline": 21_700}
+# Tokens of the first request of an empty project as measured, and the letters of our text to one of the matrix's tokens.
+SIZES = {"claude-code": 12_166, "codex": 4_522, "opencode": 7_612, "cline": 5_612}
+LETTERS = 3.0
+
+PATIENCE = 4
+"""Seconds a stand-in waits for the next bytes."""
 
 
 class Failed(Exception):
@@ -30,14 +34,14 @@ def ask(setup, full=False):
     """The text of the answer. Raises Failed or NoRequest."""
     client = setup.client
     sent, late = client.reads(setup.home, {**client.shell(), **setup.env})
-    text = "You are a coding agent. " * (SIZES.get(client.id, 0) // 24 if full else 10)
+    text = "You are a coding agent. " * (int(SIZES[client.id] * LETTERS) // 24 if full else 10)
     body = json.dumps(BODIES[client.wire](sent.model, text, late)).encode()
     headers = {"Content-Type": "application/json", **sent.headers}
     if any(not value.isprintable() or not value.isascii() for value in headers.values()):
         raise NoRequest("TypeError: Headers: invalid header value")
     try:
         request = urllib.request.Request(sent.url, body, headers)
-        with _opener(client, setup).open(request, timeout=20) as reply:
+        with _opener(client, setup).open(request, timeout=PATIENCE * (8 if full else 1)) as reply:
             kind, raw = reply.headers.get("content-type", ""), reply.read()
     except urllib.error.HTTPError as error:
         raise Failed(f"HTTP {error.code} {error.read().decode('utf-8', 'replace')[:400]}") from None

@@ -13,7 +13,9 @@ class Setup:
     """What a fault changes and a remedy changes back.
 
     `files` are settings files below the home as data, `env` the variables of the shell the client starts from.
-    `secret` is the key the server was started with, "" for none. `alive`: whether the server is meant to run.
+    `secret` is the key the server was started with, "" for none. `alive`: whether the server runs (None: it
+    was never started, False: it is to be started again). `ready`: when a loading server will be. `certificate`: the
+    server's. `update` puts a current server in the place of an old one.
     """
 
     client: Any
@@ -23,8 +25,9 @@ class Setup:
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     files: dict[str, Any] = dataclasses.field(default_factory=dict)
     alive: bool = True
-    deep: bool = False
     ready: float = 0.0
+    certificate: str = ""
+    update: Any = None
 
     # --- settings by the name doctor shows ------------------------------------------------------------------------
 
@@ -86,7 +89,13 @@ def _inside(data, name):
         mapping = mapping.get(head) if isinstance(mapping, dict) else None
     if heads and isinstance(mapping, dict) and last in mapping:
         found.append((mapping, last))
-    return found
+    return found or _leaves(data, name)
+
+
+def _leaves(data, name):
+    """The same name at any depth."""
+    found = [(data, name)] if name in data and not isinstance(data[name], dict) else []
+    return found + [item for value in data.values() if isinstance(value, dict) for item in _leaves(value, name)]
 
 
 def _other(path, data):

@@ -5,7 +5,7 @@ import pytest
 from tests.real.matrix.applier import NotApplied, apply
 from tests.real.matrix.cell import Cell
 from tests.real.matrix.clients import NoRequest
-from tests.real.matrix.faults import DEEP, FAULTS, HARMLESS, VERIFY
+from tests.real.matrix.faults import FAULTS, HARMLESS, VERIFY
 from tests.real.matrix.request import Failed, ask
 
 pytestmark = [pytest.mark.real, pytest.mark.matrix]
@@ -48,7 +48,8 @@ def test_found_first_and_cured(fault, client, home, pool, matrix_models, capsys,
                 cured, why = all(f["cause"] not in fault.causes for f in again), "still warned of"
         except NotApplied as error:
             why = f"not done: {error}"
-        table(fault=fault.id, client=client, first=first["rule"] if first else "", cause=causes, right=right, cured=cured)
+        rule = first["rule"] if first else ""
+        table(fault=fault.id, client=client, first=rule, cause=causes, right=right, cured=cured, why=why, remedy=remedy)
         assert right, (causes, [f["rule"] for f in found[fault.seen[0]]], said)
         assert cured, (first["rule"], remedy, why)
 
@@ -62,5 +63,3 @@ def test_nothing_is_warned_of(case, client, home, pool, matrix_models, capsys, t
             table(fault=case.id, client=client, first=left[0][0] if left else "", cause={command: ""}, right=not left, cured=True)
             assert left == [], command
 
-
-assert DEEP
