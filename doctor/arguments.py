@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from doctor import __version__
+from doctor.arguments_watch import add_watch
 
 _EXAMPLES = """\
 examples:
@@ -17,6 +18,7 @@ examples:
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
+  doctor watch --for 60                               what holds the server back while it works
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong usage, 3 a fault of doctor itself
@@ -197,6 +199,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     _plan(verbs, common, page)
+    add_watch(verbs, report, page)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")

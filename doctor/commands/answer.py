@@ -133,11 +133,13 @@ def show(rows: Iterator[Row]) -> None:
         write(text.plain(rows))
 
 
-def write(words: str) -> None:
+def write(words: str, *, flush: bool = False) -> None:
     """Text to standard output; what its encoding cannot say becomes `?` instead of an error."""
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+    if flush:
+        sys.stdout.flush()
 
 
 def on_terminal() -> bool:
