@@ -14,6 +14,7 @@ from doctor.engine.finding import Report
 from doctor.engine.load import load
 from doctor.exits import UsageError
 from doctor.facts.facts import nothing_known
+from doctor.facts.processes import DEFAULT_PORT
 from doctor.facts.record import FactsFormatError, Unknown, known, not_collected, to_json
 from doctor.facts.watch.recording import FILE_LIMIT, MOST_SAMPLES, Recording, empty, head_line, parse, sample_line
 from doctor.facts.watch.summary import summarise
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from doctor.engine.rules import Rule
     from doctor.exits import Exit
     from doctor.facts.facts import Facts
+    from doctor.facts.launch import Launch
     from doctor.facts.log import Log
     from doctor.facts.watch.sample import Sample
     from doctor.outside import Outside
@@ -187,6 +189,13 @@ def live(
     return replace(record, samples=tuple(kept))
 
 
+def _port_of(command: Launch | None) -> int | None:
+    """The port a running server is reached at."""
+    if command is None:
+        return None
+    return known(command.published_port) or known(command.port) or DEFAULT_PORT
+
+
 def _prepare(
     options: argparse.Namespace, outside: Outside, vault: Vault
 ) -> tuple[Recording, str, str, Callable[[], int | None]]:
@@ -207,6 +216,8 @@ def _prepare(
     port = parse_address(options.server).port if options.server else None
     found = launch.find(outside, vault, text=None, port=port)
     started = launch.judge(outside, vault, found, None) if isinstance(found, launch.Seen) else found
+    if port is not None and _port_of(known(started)) != port:
+        started = None  # another server runs here, not this one
     url, source = server_url(options.server, known(started), ())
     address = parse_address(url)
     if address.problem:
@@ -229,6 +240,8 @@ def _prepare(
         if not is_loopback(url):
             return None
         seen = find_process(outside, vault, address.port)
-        return seen.origin.pid if isinstance(seen, launch.Seen) else None
+        if not isinstance(seen, launch.Seen):
+            return None
+        return seen.origin.pid if _port_of(launch.judge(outside, vault, seen, None)) == address.port else None
 
     return record, root, key.partition(",")[0].strip(), find

@@ -69,7 +69,7 @@ def line(sample: Sample, lang: str) -> str:
     """One sample as one line, for a pipe or a file."""
     parts = [f"{sample.at_seconds:.0f} s"]
     if sample.server is not None:
-        parts.append(" ".join(_server_words(sample.server, lang, decode_speed(sample), shut=", ")))
+        parts.append(", ".join(_server_words(sample.server, lang, decode_speed(sample))))
     for card in sample.cards:
         parts.append(
             f"CUDA{card.index} {_percent(card.sm_percent)} % {_fixed(card.power_watts, 0)} W {_gib(card.memory_used_bytes)} GiB"
@@ -127,7 +127,7 @@ def _server(server: ServerSample | None, url: str, lang: str, speed: float | Non
     yield _named(tell("server", lang), f"{url}  " + ", ".join(_server_words(server, lang, speed)))
 
 
-def _server_words(server: ServerSample, lang: str, speed: float | None, shut: str = "") -> list[str]:
+def _server_words(server: ServerSample, lang: str, speed: float | None) -> list[str]:
     if server.state != "ok" or server.busy is None:
         return [tell(f"state_{server.state}", lang) if f"state_{server.state}" in _STATES else server.state]
     words = [tell("busy", lang, busy=server.busy, slots=server.slots if server.slots is not None else "?")]
@@ -137,7 +137,7 @@ def _server_words(server: ServerSample, lang: str, speed: float | None, shut: st
         words.append(tell("speed", lang, speed=f"{speed:.1f}"))
     if server.depth:
         words.append(tell("depth", lang, depth=server.depth))
-    return [word + shut for word in words[:-1]] + words[-1:] if shut else words
+    return words
 
 
 _STATES = frozenset(
@@ -220,7 +220,9 @@ class LiveScreen:
         from rich.live import Live
 
         console = Console(highlight=False, emoji=False, markup=False)
-        self._live = Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop")
+        self._live = Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
 
     def __enter__(self) -> LiveScreen:
         self._live.start()
@@ -238,5 +240,6 @@ class LiveScreen:
         lines = []
         for row in rows:
             text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces))
-            lines.append(Padding(text, (0, 0, 0, row.indent)))
+            # Not filled up to the edge: the "^C" a terminal shows would begin a line that nobody wipes out.
+            lines.append(Padding(text, (0, 0, 0, row.indent), expand=False))
         self._live.update(Group(*lines), refresh=True)

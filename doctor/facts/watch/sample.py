@@ -95,8 +95,9 @@ class Sample:
 
 def working(sample: Sample) -> bool | None:
     """Whether the server had work at a sample; None where nothing tells."""
-    if sample.server is not None and sample.server.busy is not None:
-        return sample.server.busy > 0
+    server = sample.server
+    if server is not None and server.busy is not None:  # a short request begins and ends between two looks
+        return server.busy > 0 or bool(server.done_decode_tokens or server.done_prompt_tokens or sample.timings)
     if sample.timings:
         return True
     if sample.host.server_cores is not None:

@@ -155,8 +155,10 @@ def _depth(slot: dict[str, Any]) -> int | None:
     """Tokens in the context of a busy slot."""
     if slot.get("is_processing") is not True:
         return None
-    prompt = _whole(slot.get("n_prompt_tokens"))
-    return None if prompt is None else prompt + (_count(slot) or 0)
+    cached, done = _whole(slot.get("n_prompt_tokens_cache")), _whole(slot.get("n_prompt_tokens_processed"))
+    if cached is not None and done is not None:
+        return cached + done + (_count(slot) or 0)
+    return _whole(slot.get("n_prompt_tokens"))  # in newer builds with what was generated
 
 
 def _whole(value: Any) -> int | None:

@@ -236,7 +236,10 @@ def _power(sample: Sample) -> float | None:
 
 
 def decode_speed(sample: Sample) -> float | None:
-    """Tokens per second generated at a sample, by the slots' counters."""
-    if sample.server is None or sample.server.decode_tokens is None or sample.seconds <= 0:
+    """Tokens per second generated at a sample: by the slots' counters, of requests that ended by the server's own time."""
+    server = sample.server
+    if server is None or sample.seconds <= 0:
         return None
-    return sample.server.decode_tokens / sample.seconds
+    if not server.decode_tokens and server.done_decode_tokens and server.done_decode_seconds:
+        return server.done_decode_tokens / server.done_decode_seconds
+    return None if server.decode_tokens is None else server.decode_tokens / sample.seconds
