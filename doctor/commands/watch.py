@@ -48,7 +48,7 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
-    rules = tuple(rule for rule in knowledge.rules if _about_watch(rule))
+    rules = tuple(rule for rule in knowledge.rules if _can_be_seen(rule))
     if options.from_file is not None:
         record = replay(options, outside)
     else:
@@ -74,8 +74,11 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
     return answer(report, options, lang, clean, head=lambda unicode: iter(lines), outside=outside)
 
 
-def _about_watch(rule: Rule) -> bool:
-    return any("watch." in when.expr or "log.decode_speeds" in when.expr for when in rule.when)
+def _can_be_seen(rule: Rule) -> bool:
+    """Whether watching, or the launch command of what is watched, can decide a rule."""
+    if any("watch." in when.expr or "log.decode_speeds" in when.expr for when in rule.when):
+        return True
+    return rule.id.startswith("speed/") and rule.severity != "note" and any("launch." in w.expr for w in rule.when)
 
 
 def _busy(facts: Facts) -> float:
@@ -242,6 +245,6 @@ def _prepare(
         seen = find_process(outside, vault, address.port)
         if not isinstance(seen, launch.Seen):
             return None
-        return seen.origin.pid if _port_of(launch.judge(outside, vault, seen, None)) == address.port else None
+        return seen.origin.pid if _port_of(known(launch.judge(outside, vault, seen, None))) == address.port else None
 
     return record, root, key.partition(",")[0].strip(), find
