@@ -239,7 +239,7 @@ class LiveScreen:
 
         lines = []
         for row in rows:
-            text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces))
+            text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces)) if row.pieces else Text(" ")
             # Not filled up to the edge: the "^C" a terminal shows would begin a line that nobody wipes out.
             lines.append(Padding(text, (0, 0, 0, row.indent), expand=False))
         self._live.update(Group(*lines), refresh=True)

@@ -100,6 +100,8 @@ def working(sample: Sample) -> bool | None:
         return server.busy > 0 or bool(server.done_decode_tokens or server.done_prompt_tokens or sample.timings)
     if sample.timings:
         return True
+    if server is not None and server.state in ("refused", "loading", "sleeping"):
+        return False
     if sample.host.server_cores is not None:
         return sample.host.server_cores > 0.5
     loads = [card.sm_percent for card in sample.cards if card.sm_percent is not None]

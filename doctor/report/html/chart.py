@@ -27,12 +27,13 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Points of one kind, in order of x. `style` is one or two; `joined`: a line connects them."""
+    """Points of one kind, in order of x. `style` is one or two; `joined`: a line connects them; `dots`: each is marked."""
 
     name: str
     style: str
     points: tuple[Point, ...]
     joined: bool = True
+    dots: bool = True
 
 
 class Axes(NamedTuple):
@@ -94,7 +95,7 @@ def _grid(axes: Axes, first: float, last: float, top: float) -> Iterator[Markup]
 
 
 def _drawn(one: Series, first: float, last: float, top: float) -> Iterator[Markup]:
-    dotted = len(one.points) <= _FEW or not one.joined
+    dotted = one.dots and (len(one.points) <= _FEW or not one.joined)
     places = [
         (f"{100 * (point.x - first) / (last - first):.2f}%", HEIGHT - HEIGHT * min(point.y, top) / top)
         for point in one.points

@@ -21,7 +21,8 @@ def watch_charts(watch: Any, lang: str) -> Iterator[Markup]:
     charts = []
     for title, unit, top, lines in _KINDS:
         drawn = tuple(
-            Series(tell(name, lang), style, _points(series, field, scale)) for name, style, field, scale in lines
+            Series(tell(name, lang), style, _points(series, field, scale), dots=False)
+            for name, style, field, scale in lines
         )
         axes = Axes(tell(title, lang), tell("axis_seconds", lang), tell(unit, lang), top)
         charts.append(chart(axes, drawn, lang))
