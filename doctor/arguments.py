@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from doctor import __version__
 from doctor.arguments_watch import add_watch
@@ -14,6 +14,7 @@ examples:
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
   doctor verify --client claude-code --deep           from its settings to a real answer, rung by rung
+  doctor fix --client codex                           make the edit that cures it: shown first, with a way back
   doctor explain "reading choices"                    a symptom in words, English or Chinese
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
@@ -171,6 +172,8 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--origin", metavar="URL", help="also ask as a browser page of this origin would (CORS)")
 
+    _add_fix(verbs)
+
     explain = verbs.add_parser(
         "explain",
         parents=[report],
@@ -211,11 +214,42 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_fix(verbs: Any) -> None:
+    fix = verbs.add_parser(
+        "fix",
+        help="cure the first finding that an edit of a client's settings cures",
+        description="Checks as `doctor check` does, takes the first finding that an edit of a client's settings file cures, "
+        "shows the edit, asks, keeps a copy, writes, and checks again. Comments, order and all other lines stay as they are.",
+        epilog="examples:\n  doctor fix                        show the edit, ask, write\n"
+        "  doctor fix --dry-run              show the edit only\n"
+        "  doctor fix --client codex --yes   the first edit for this client, without asking\n"
+        "  doctor fix --rule client/key-missing-live --key-env MY_KEY\n"
+        "  doctor fix --undo                 take the last edit back\n\n"
+        "exit status: 0 cured, undone or nothing to do; 1 found and not cured by an edit; 2 not written\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fix.add_argument("--client", metavar="NAME", help="only this client: claude-code, codex, opencode, …")
+    fix.add_argument("--rule", metavar="ID", help="the finding of this rule, such as client/v1-missing-live")
+    fix.add_argument("--yes", action="store_true", help="write without asking")
+    fix.add_argument("--dry-run", action="store_true", help="show the edit and write nothing")
+    fix.add_argument("--undo", action="store_true", help="take the last edit back, if the file is still as it left it")
+    fix.add_argument(
+        "--key-env",
+        metavar="ENV",
+        help="name of the environment variable that holds the key to write, where the edit is about the key",
+    )
+    fix.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
+    fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
+    fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
+
+
 _PLAN_EXAMPLES = """\
 examples:
   doctor plan qwen.gguf                               for the cards of this machine, with what is free on them now
   doctor plan qwen.gguf --gpu "rtx 4060 ti 16gb" --ram 64
   doctor plan qwen.gguf --gpu 3090,3090 --goal context
+  doctor plan hf://owner/repo/qwen.gguf --gpu 3090    before the download
   doctor plan qwen.gguf --vram 24 --ctx 131072 --slots 2 --output compose
   doctor plan --launch "llama-server -m qwen.gguf -c 262144 -ngl 99" --gpu 3090
                                                       does this command fit, and what to change if not
@@ -234,7 +268,13 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser, page: _Pa
         epilog=_PLAN_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    plan.add_argument("model", nargs="?", metavar="MODEL", help="a GGUF file (its header is read, nothing else)")
+    plan.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="a GGUF file, or one not downloaded yet (https://…, hf://owner/repo/file.gguf, owner/repo:Q4_K_M); "
+        "only its header is read",
+    )
     cards = plan.add_mutually_exclusive_group()
     cards.add_argument("--gpu", metavar="NAME[,NAME]", help="plan for these cards, such as 3090 (default: those found)")
     cards.add_argument("--vram", metavar="GiB[,GiB]", help="plan for cards with so much memory")
@@ -253,6 +293,9 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser, page: _Pa
     )
     plan.add_argument("--launch", metavar="CMD", help="a launch command to judge; what it fixes by hand is kept")
     plan.add_argument("--build", metavar="N", help="build of llama.cpp, such as b11434 (default: the one found here)")
+    plan.add_argument(
+        "--verify", action="store_true", help="with --launch: also ask llama.cpp's own llama-fit-params, and compare"
+    )
     plan.add_argument(
         "--output",
         choices=("shell", "compose", "systemd", "preset"),

@@ -52,6 +52,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.plan import plan
 
         return plan
+    if verb == "fix":
+        from doctor.commands.fix import fix
+
+        return fix
     if verb == "verify":
         from doctor.commands.verify import verify
 

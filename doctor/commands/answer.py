@@ -102,7 +102,11 @@ def redacted(report: Report, clean: Redactor) -> Report:
             decide=clean.known(finding.decide),
             evidence=evidence[id(finding)],
             remedies=tuple(
-                advice._replace(text=clean.known(advice.text), command=clean.known(advice.command))
+                advice._replace(
+                    text=clean.known(advice.text),
+                    command=clean.known(advice.command),
+                    edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
+                )
                 for advice in finding.remedies
             ),
             explains=tuple(safe(child) for child in finding.explains),

@@ -14,6 +14,7 @@ from doctor.secrets import Vault
 if TYPE_CHECKING:
     import argparse
 
+    from doctor.commands.plan_opinion import Opinion
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
     from doctor.facts.rooms import Rooms
@@ -50,6 +51,7 @@ class Planned(NamedTuple):
     step_commands: tuple[tuple[str, ...], ...]
     form: str
     notes: tuple[str, ...]
+    opinion: Opinion | None = None
 
 
 def plan(options: argparse.Namespace, outside: Outside) -> Exit:
@@ -68,7 +70,7 @@ def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
-    found = planned(options, outside, vault)
+    found = planned(options, outside, vault, lang)
     if options.html is not None:
         _write_page(found, options, outside, clean, lang)
     if options.format == "json":
@@ -106,7 +108,7 @@ def fits(found: Planned) -> bool:
     return found.plan is None or bool(found.plan.profiles)
 
 
-def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Planned:
+def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: str = "en") -> Planned:
     """All the numbers. Raises UsageError."""
     from doctor.commands.plan_inputs import beside, build_of, launch_of, look, open_model, ram_here
     from doctor.commands.plan_rooms import ram_of, rooms_of
@@ -125,10 +127,11 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
     build, source = build_of(options, facts, table.newest)
     if options.output == "preset" and build < PRESETS_SINCE:
         raise UsageError(f"--output preset: llama-server reads presets from b{PRESETS_SINCE} on, this is b{build}")
-    path = options.model or (known(launch.model) if launch else None)
+    path = options.model or (known(launch.model) or known(launch.hf_repo) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
-    file = open_model(outside, path, "MODEL" if options.model else "--launch")
+    notes: list[str] = []
+    file = open_model(outside, path, "MODEL" if options.model else "--launch", vault)
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)
     given = read_options(known(launch.options) or ()) if launch else Options()
@@ -139,7 +142,6 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         if rooms.source in ("found", "none")
         else None
     )
-    notes: list[str] = []
     wish = Wish(
         model=file.model,
         abilities=abilities(table, build),
@@ -151,7 +153,15 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
         mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
-    return _reckon(options, file, build, source, rooms, wish, launch, table, notes)
+    found = _reckon(options, file, build, source, rooms, wish, launch, table, notes)
+    if not options.verify:
+        return found
+    from doctor.commands.plan_opinion import second_opinion
+    from doctor.memory.rooms import Scales
+
+    if file.url:
+        raise UsageError("--verify wants a model on this machine: llama-fit-params reads the file itself")
+    return found._replace(opinion=second_opinion(outside, facts, launch, file.path, given, Scales(wish), lang))
 
 
 def _reckon(
@@ -225,8 +235,9 @@ def command_for(
     more = words_of(changes, table, build)
     if launch is None:
         return fresh(path, more)
-    kept = without(launch, [change.name for change in changes])
-    named = () if known(launch.model) is not None else ("--model", path)
+    other = path != known(launch.model)  # MODEL was given too
+    kept = without(launch, [*(change.name for change in changes), *(["--model"] if other else [])])
+    named = ("--model", path) if other else ()
     return (*kept, *named, *more) if kept else fresh(path, more)
 
 

@@ -14,12 +14,33 @@ class Evidence(NamedTuple):
     line: int | None
 
 
+class Edit(NamedTuple):
+    """A change of one setting in a file of a client. It holds what will be written: not redacted, never shown as it is.
+
+    `setting` is what is changed, in short; `action`, `value` as in a rule's `edit`. `pointer` is the place in `file` as a
+    JSON pointer; `kind` what stands there: text, number, bool, object, or "" for what stands there now.
+    `blank`: to remove it an empty text is written, which beats a variable of the shell.
+    """
+
+    setting: str
+    action: str
+    value: str
+    file: str
+    pointer: str
+    kind: str
+    blank: bool = False
+
+
 class Advice(NamedTuple):
-    """One way out, with the command to type ("" when there is none) and what it costs."""
+    """One way out, with the command to type ("" when there is none) and what it costs.
+
+    `edits` are the changes of settings that carry it out, () where doctor cannot make it.
+    """
 
     text: str
     command: str
     price: str
+    edits: tuple[Edit, ...] = ()
 
 
 class Finding(NamedTuple):

@@ -162,7 +162,7 @@ def of_log(outside: Outside, path: str, launch: Launch, build: int | None, log: 
 
 
 def _wish(outside: Outside, path: str, launch: Launch, build: int | None) -> Wish | Unknown:
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
     from doctor.facts.model_file import load_model
     from doctor.launch.table import load_table
     from doctor.launch.write import abilities

@@ -151,7 +151,7 @@ def find(outside: Outside, vault: Vault, *, text: str | None, port: int | None =
 
 def judge(outside: Outside, vault: Vault, seen: Seen, build_number: int | None) -> Fact[Launch]:
     """The record of a found command, its options read as that build does."""
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
     from doctor.launch.fields import launch_record
     from doctor.launch.table import load_table
 

@@ -18,14 +18,15 @@ def render(report: Report) -> str:
     data = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "llama-doctor", "version": __version__, "command": report.command},
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_json(finding) for finding in report.findings],
         "not_checked": [{"check": item.check, "reason": item.reason} for item in report.not_checked],
         "facts": report.facts,
     }
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False, default=str) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
     return {
         "rule": finding.rule,
         "cause": finding.cause,
@@ -34,9 +35,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "title": finding.title,
         "why": finding.why,
         "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
-        "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
+        "remedies": [
+            {"text": item.text, "command": item.command, "price": item.price, "edit": bool(item.edits)}
+            for item in finding.remedies
+        ],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
-        "explains": [_finding(item) for item in finding.explains],
+        "client": finding.about,
+        "explains": [finding_json(item) for item in finding.explains],
         "references": list(finding.references),
     }

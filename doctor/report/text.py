@@ -87,6 +87,11 @@ def rows(
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 
 
+def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]:
+    """The lines of one finding that stands in another answer."""
+    yield from _finding(finding, _MARKS if unicode else _PLAIN_MARKS, lang, verbose=False)
+
+
 def _finding(
     finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
 ) -> Iterator[Row]:
@@ -101,6 +106,10 @@ def _finding(
     for advice in finding.remedies[:1]:
         yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
+        if advice.edits:
+            yield Row(
+                (("quiet", say("fix_hint", lang)), ("command", f"doctor fix --rule {finding.rule}")), 6, copy=True
+            )
     if brief:
         yield from _decide(finding, lang)
         return
