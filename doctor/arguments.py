@@ -6,6 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from doctor import __version__
+from doctor.arguments_watch import add_watch
 
 _EXAMPLES = """\
 examples:
@@ -18,6 +19,7 @@ examples:
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
+  doctor watch --for 60                               what holds the server back while it works
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong usage, 3 a fault of doctor itself
@@ -51,11 +53,17 @@ def _seconds(text: str) -> float:
     return value
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def _common(*formats: str) -> _Parser:
+    """The options of every verb."""
     common = _Parser(add_help=False)
     shared = common.add_argument_group("output")
-    shared.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    shared.add_argument(
+        "--format",
+        choices=formats,
+        default="text",
+        help="text for people, json for programs"
+        + (", markdown for an issue, sarif for code scanning" if "sarif" in formats else ""),
+    )
     shared.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     shared.add_argument(
         "--fail-on",
@@ -64,6 +72,23 @@ def parser() -> argparse.ArgumentParser:
         help="lowest severity that makes the exit status 1 (default: error)",
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
+    return common
+
+
+def _page() -> _Parser:
+    """The options of every verb whose answer can be a page."""
+    page = _Parser(add_help=False)
+    group = page.add_argument_group("page")
+    group.add_argument("--html", metavar="FILE", help="also write the answer as one HTML page: no network, no script")
+    group.add_argument("--force", action="store_true", help="let --html replace a file that is no page of doctor's")
+    return page
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    common = _common("text", "json")
+    report = _common("text", "json", "markdown", "sarif")
+    page = _page()
 
     top = _Parser(
         prog="doctor",
@@ -76,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
 
     check = verbs.add_parser(
         "check",
-        parents=[common],
+        parents=[report, page],
         help="look at this machine, the model file, the launch command, the server and the clients",
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
@@ -112,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
 
     verify = verbs.add_parser(
         "verify",
-        parents=[common],
+        parents=[report, page],
         help="climb from a client's settings to an answer of the model, rung by rung",
         description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, "
         "ready, key, path, model, context, template. It stops at the first that does not hold and says why. With --deep "
@@ -151,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
 
     explain = verbs.add_parser(
         "explain",
-        parents=[common],
+        parents=[report],
         help="a symptom in words, or the id of a rule",
         description="Finds the causes that fit a symptom in words, English or Chinese; with the id of a rule, shows that rule.",
         epilog='examples:\n  doctor explain "reading choices"\n  doctor explain 第三轮变慢\n'
@@ -163,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
 
     log = verbs.add_parser(
         "log",
-        parents=[common],
+        parents=[report, page],
         help="anything you would paste: a log, a command line, a config",
         description="Reads a log, command lines and settings, in any mix, and says what is wrong in them.",
         epilog="examples:\n  doctor log server.log\n  llama-server -m x.gguf 2>&1 | doctor log -\n",
@@ -176,7 +201,8 @@ def parser() -> argparse.ArgumentParser:
         help="the model of the log: what its command needs is held against what the log printed",
     )
 
-    _plan(verbs, common)
+    _plan(verbs, common, page)
+    add_watch(verbs, report, page)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
@@ -232,10 +258,10 @@ exit status: 0 it fits (or a set-up that fits was found), 1 it does not, 2 wrong
 """
 
 
-def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser, page: _Parser) -> None:
     plan = verbs.add_parser(
         "plan",
-        parents=[common],
+        parents=[common, page],
         help="will a model fit, the largest context that does, and the commands for it",
         description="Computes from the header what a model needs on each device, and gives commands that fit: for speed, "
         "for a long context and in between, valid for your build of llama.cpp.",

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, left_out, must_exist, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
@@ -33,6 +34,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     from doctor.report.summary import bars, subjects_of
 
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
@@ -60,7 +62,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
     )
-    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang), outside=outside)
     return Exit.INTERNAL if crashes else status
 
 
