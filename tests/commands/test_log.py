@@ -88,3 +88,20 @@ def test_an_answer_leaves_no_question(tmp_path, capsys):
 def test_nothing_recognised_names_what_decides(tmp_path, capsys):
     words = answered(tmp_path, capsys, "hello\n", "--lang", "en")
     assert all(piece in words for piece in ("-lv 4", "nvidia-smi", "/props"))
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("TypeError (fetch failed)", True),
+        (
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of memory",
+            False,
+        ),
+    ],
+)
+def test_the_walk_that_tells_a_clients_causes_apart_is_offered(tmp_path, capsys, text, offered):
+    path = tmp_path / "c.txt"
+    path.write_text(text)
+    main(["log", str(path)])
+    assert ("doctor verify --client" in capsys.readouterr().out) is offered
