@@ -107,6 +107,7 @@ def test_the_walk_that_tells_a_clients_causes_apart_is_offered(tmp_path, capsys,
     assert ("doctor verify --client" in capsys.readouterr().out) is offered
 
 
+@pytest.mark.parametrize(
     "text",
     [
         "[Service]\nEnvironment=LLAMA_API_KEY=sk-local-test\nExecStart=/usr/bin/llama-server -m a.gguf --host 0.0.0.0\n",
