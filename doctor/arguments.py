@@ -6,6 +6,8 @@ import argparse
 from typing import Any, NoReturn
 
 from doctor import __version__
+from doctor.arguments_plan import add_plan
+from doctor.arguments_watch import add_watch
 
 _EXAMPLES = """\
 examples:
@@ -19,6 +21,7 @@ examples:
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
+  doctor watch --for 60                               what holds the server back while it works
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong usage, 3 a fault of doctor itself
@@ -60,11 +63,17 @@ def _seconds(text: str) -> float:
     return value
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def _common(*formats: str) -> _Parser:
+    """The options of every verb."""
     common = _Parser(add_help=False)
     shared = common.add_argument_group("output")
-    shared.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    shared.add_argument(
+        "--format",
+        choices=formats,
+        default="text",
+        help="text for people, json for programs"
+        + (", markdown for an issue, sarif for code scanning" if "sarif" in formats else ""),
+    )
     shared.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     shared.add_argument(
         "--fail-on",
@@ -73,6 +82,23 @@ def parser() -> argparse.ArgumentParser:
         help="lowest severity that makes the exit status 1 (default: error)",
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
+    return common
+
+
+def _page() -> _Parser:
+    """The options of every verb whose answer can be a page."""
+    page = _Parser(add_help=False)
+    group = page.add_argument_group("page")
+    group.add_argument("--html", metavar="FILE", help="also write the answer as one HTML page: no network, no script")
+    group.add_argument("--force", action="store_true", help="let --html replace a file that is no page of doctor's")
+    return page
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    common = _common("text", "json")
+    report = _common("text", "json", "markdown", "sarif")
+    page = _page()
 
     top = _Parser(
         prog="doctor",
@@ -85,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
 
     check = verbs.add_parser(
         "check",
-        parents=[common],
+        parents=[report, page],
         help="look at this machine, the model file, the launch command, the server and the clients",
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
@@ -140,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
 
     verify = verbs.add_parser(
         "verify",
-        parents=[common],
+        parents=[report, page],
         help="climb from a client's settings to an answer of the model, rung by rung",
         description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, "
         "ready, key, path, model, context, template. It stops at the first that does not hold and says why. With --deep "
@@ -179,7 +205,7 @@ def parser() -> argparse.ArgumentParser:
 
     explain = verbs.add_parser(
         "explain",
-        parents=[common],
+        parents=[report],
         help="a symptom in words, or the id of a rule",
         description="Finds the causes that fit a symptom in words, English or Chinese; with the id of a rule, shows that rule.",
         epilog='examples:\n  doctor explain "reading choices"\n  doctor explain 第三轮变慢\n'
@@ -191,7 +217,7 @@ def parser() -> argparse.ArgumentParser:
 
     log = verbs.add_parser(
         "log",
-        parents=[common],
+        parents=[report, page],
         help="anything you would paste: a log, a command line, a config",
         description="Reads a log, command lines and settings, in any mix, and says what is wrong in them.",
         epilog="examples:\n  doctor log server.log\n  llama-server -m x.gguf 2>&1 | doctor log -\n",
@@ -204,7 +230,8 @@ def parser() -> argparse.ArgumentParser:
         help="the model of the log: what its command needs is held against what the log printed",
     )
 
-    _plan(verbs, common)
+    add_plan(verbs, common, page)
+    add_watch(verbs, report, page)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
@@ -244,78 +271,3 @@ def _add_fix(verbs: Any) -> None:
     fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
     fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
-
-
-_PLAN_EXAMPLES = """\
-examples:
-  doctor plan qwen.gguf                               for the cards of this machine, with what is free on them now
-  doctor plan qwen.gguf --gpu "rtx 4060 ti 16gb" --ram 64
-  doctor plan qwen.gguf --gpu 3090,3090 --goal context
-  doctor plan hf://owner/repo/qwen.gguf --gpu 3090    before the download
-  doctor plan qwen.gguf --vram 24 --ctx 131072 --slots 2 --output compose
-  doctor plan --launch "llama-server -m qwen.gguf -c 262144 -ngl 99" --gpu 3090
-                                                      does this command fit, and what to change if not
-
-exit status: 0 it fits (or a set-up that fits was found), 1 it does not, 2 wrong usage, 3 a fault of doctor itself
-"""
-
-
-def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    plan = verbs.add_parser(
-        "plan",
-        parents=[common],
-        help="will a model fit, the largest context that does, and the commands for it",
-        description="Computes from the header what a model needs on each device, and gives commands that fit: for speed, "
-        "for a long context and in between, valid for your build of llama.cpp.",
-        epilog=_PLAN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    plan.add_argument(
-        "model",
-        nargs="?",
-        metavar="MODEL",
-        help="a GGUF file, or one not downloaded yet (https://…, hf://owner/repo/file.gguf, owner/repo:Q4_K_M); "
-        "only its header is read",
-    )
-    cards = plan.add_mutually_exclusive_group()
-    cards.add_argument("--gpu", metavar="NAME[,NAME]", help="plan for these cards, such as 3090 (default: those found)")
-    cards.add_argument("--vram", metavar="GiB[,GiB]", help="plan for cards with so much memory")
-    plan.add_argument(
-        "--device",
-        metavar="KIND[:N]",
-        help="cuda, vulkan, rocm, sycl, metal or cpu; cuda:2 for two cards (default: cuda)",
-    )
-    plan.add_argument(
-        "--ram", metavar="GiB", help="memory of the computer (default: not limited, or what is free here)"
-    )
-    plan.add_argument("--ctx", type=_tokens, metavar="N", help="tokens of context each slot must have, such as 64k")
-    plan.add_argument("--slots", type=_slots, metavar="N", help="requests served at the same time (default: 1)")
-    plan.add_argument(
-        "--goal", choices=("speed", "context", "quality"), help="what matters most: this set-up comes first"
-    )
-    plan.add_argument("--launch", metavar="CMD", help="a launch command to judge; what it fixes by hand is kept")
-    plan.add_argument("--build", metavar="N", help="build of llama.cpp, such as b11434 (default: the one found here)")
-    plan.add_argument(
-        "--verify", action="store_true", help="with --launch: also ask llama.cpp's own llama-fit-params, and compare"
-    )
-    plan.add_argument(
-        "--output",
-        choices=("shell", "compose", "systemd", "preset"),
-        default="shell",
-        help="form of the commands (default: shell)",
-    )
-
-
-def _tokens(text: str) -> int:
-    """A number of tokens; 64k is 65536."""
-    small = text.strip().lower()
-    digits, factor = (small[:-1], 1024) if small.endswith("k") else (small, 1)
-    if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) * factor <= 1 << 30:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of tokens")
-    return int(digits) * factor
-
-
-def _slots(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:6]) <= 256:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}: wants 1 to 256 slots")
-    return int(text)

@@ -60,6 +60,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.verify import verify
 
         return verify
+    if verb == "watch":
+        from doctor.commands.watch import watch
+
+        return watch
     from doctor.commands.rules import rules
 
     return rules

@@ -99,6 +99,10 @@ class Outside:
         """Seconds of a clock that never goes back."""
         return time.monotonic()
 
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(max(0.0, seconds))
+
     def home(self) -> str:
         """The user's home folder. On Windows HOME is a shell's affair: programs there go by USERPROFILE."""
         if self.platform == "win32" and self.environ.get("USERPROFILE"):

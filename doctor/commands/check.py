@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, must_exist, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
@@ -37,6 +38,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     from doctor.report.summary import bars, subjects_of
 
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
@@ -74,7 +76,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
             *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
         ),
     )
-    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang), outside=outside)
     return Exit.INTERNAL if crashes else status
 
 

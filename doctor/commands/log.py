@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.commands.answer import answer, left_out, must_exist, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.fit import nearest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from doctor.engine.diagnose import Diagnosis
+    from doctor.engine.finding import Finding
     from doctor.engine.load import Knowledge
     from doctor.facts.facts import Facts
     from doctor.facts.log import Log
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 def log(options: argparse.Namespace, outside: Outside) -> Exit:
     """Read the file (or standard input) and answer with what is wrong in it."""
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     if options.model is not None:
         must_exist(outside, "--model", options.model)
     source = "input" if options.file == "-" else options.file
@@ -60,9 +63,20 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         },
         found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
-        notes=(say("guessed", lang),) if any(finding.status == "guess" for finding in found.findings) else (),
+        notes=notes(found.findings, lang),
     )
-    return answer(report, options, lang, clean)
+    return answer(report, options, lang, clean, outside=outside)
+
+
+def notes(findings: tuple[Finding, ...], lang: str) -> tuple[str, ...]:
+    """What stands before the findings: that they are guesses, or what would tell apart what a client may mean."""
+    if any(finding.status == "guess" for finding in findings):
+        return (say("guessed", lang),)
+    first = next((finding for finding in findings if finding.severity != "note"), None)
+    open_question = first is not None and (first.status == "likely" or any(f.instead_of for f in findings))
+    if first is not None and open_question and first.rule.startswith("client/"):
+        return (say("walk", lang),)
+    return ()
 
 
 def nothing(facts: Facts, lang: str) -> str:

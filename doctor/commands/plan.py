@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.commands.answer import on_terminal, redactor, show, speaks_unicode, write
+from doctor.commands.html import must_be_writable
 from doctor.exits import Exit, UsageError
 from doctor.facts.record import known
 from doctor.report.words import language
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from doctor.memory.remedies import Step
     from doctor.memory.rooms import Outcome, Wish
     from doctor.outside import Outside
+    from doctor.redact import Redactor
 
 GOALS = ("speed", "context", "quality")
 
@@ -65,9 +67,12 @@ def plan(options: argparse.Namespace, outside: Outside) -> Exit:
 
 def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
     found = planned(options, outside, vault, lang)
+    if options.html is not None:
+        _write_page(found, options, outside, clean, lang)
     if options.format == "json":
         from doctor.report import plan_json
 
@@ -80,6 +85,18 @@ def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     if options.fail_on == "never":
         return Exit.OK
     return Exit.OK if fits(found) else Exit.FINDINGS
+
+
+def _write_page(found: Planned, options: argparse.Namespace, outside: Outside, clean: Redactor, lang: str) -> None:
+    from doctor.commands.html import write_page
+    from doctor.engine.finding import Report
+    from doctor.report import plan as plan_text
+
+    rows = list(plan_text.rows(found, clean, lang, drawn=False, unicode=True))
+    verdict = next((row for row in rows if row.pieces and row.pieces[0][0] in ("ok", "error", "warning")), rows[0])
+    rows.remove(verdict)
+    title = "".join(text for _, text in verdict.pieces)
+    write_page(outside, options, Report("plan", (), (), {}), lang, head=tuple(rows), title=title)
 
 
 def fits(found: Planned) -> bool:

@@ -17,13 +17,15 @@ from doctor.facts.log import Log
 from doctor.facts.machine import Machine
 from doctor.facts.record import Fact, Unknown
 from doctor.facts.server import Server
+from doctor.facts.watch.record import Watch
 
 
 @dataclass(frozen=True)
 class Facts:
     """One record a subject. A subject that was not looked at is Unknown with the reason.
 
-    `fit_params` is only asked for (`doctor plan --verify`), never looked at by itself: it is absent otherwise.
+    `fit_params` is only asked for (`doctor plan --verify`) and `watch` is made by `doctor watch` alone: both are absent
+    otherwise.
     """
 
     machine: Fact[Machine]
@@ -38,9 +40,10 @@ class Facts:
     budget: Fact[MemoryBudget]
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
+    watch: Fact[Watch] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ("fit_params", "watch"))
 DERIVED = frozenset({"budget", "log"})
 """Subjects that are not looked at but follow from others, or from a text."""
 

@@ -74,5 +74,7 @@ def _hidden(words: Sequence[Word], vault: Vault) -> list[str]:
 
 
 def _shown(word: Word, text: str) -> str:
-    """A word quoted for sh; one that a shell is still to fill in stays as it was."""
+    """A word quoted for sh, `~/` in front left to the shell; one that a shell is still to fill in stays as it was."""
+    if text.startswith("~/"):
+        return "~/" + (shlex.quote(text[2:]) if text[2:] else "")
     return text if word.open and not re.search(r"\s|['\"]", text) else shlex.quote(text)

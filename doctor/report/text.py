@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.engine.finding import Advice, Correction, Finding, Report
+    from doctor.report.bars import Bar
 
 STYLES = {
     "error": "bold red",
@@ -33,11 +34,15 @@ _PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown":
 
 
 class Row(NamedTuple):
-    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped."""
+    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped.
+
+    `bar` is the bar that the line says in words, for a form that draws it.
+    """
 
     pieces: tuple[tuple[str, str], ...]
     indent: int = 0
     copy: bool = False
+    bar: Bar | None = None
 
 
 class Subject(NamedTuple):
