@@ -14,6 +14,7 @@ examples:
   doctor check                                        look at this machine, its server and its clients
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
+  doctor check --launch compose.yml                   a launch file: script, compose, unit, llama-swap, presets …
   doctor verify --client claude-code --deep           from its settings to a real answer, rung by rung
   doctor fix --client codex                           make the edit that cures it: shown first, with a way back
   doctor explain "reading choices"                    a symptom in words, English or Chinese
@@ -33,6 +34,14 @@ class _Parser(argparse.ArgumentParser):
         from doctor.redact import Redactor
 
         super().error(" ".join(Redactor().text(message).splitlines()))
+
+
+def _build_number(text: str) -> int:
+    """`b10434` or `10434`."""
+    digits = text.removeprefix("b")
+    if not digits.isdigit() or not 0 < len(digits) < 7:
+        raise argparse.ArgumentTypeError(f"{text!r} is no build number such as b10434")
+    return int(digits)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -106,12 +115,17 @@ def parser() -> argparse.ArgumentParser:
         help="look at this machine, the model file, the launch command, the server and the clients",
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
-        "  doctor check --from before.json --lang zh\n",
+        "  doctor check --from before.json --lang zh\n"
+        "  doctor check --launch start.sh --fix\n  doctor check --launch start.sh --fix --for-build b10434\n"
+        "  doctor check --build-dir ~/llama.cpp/build\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     check.add_argument("--model", metavar="FILE", help="a GGUF file (default: what the launch command or server says)")
     check.add_argument(
-        "--launch", metavar="CMD", help='the launch command, "llama-server -m …" (default: a running llama-server)'
+        "--launch",
+        metavar="FILE|CMD|PID",
+        help="a launch file (script, compose, Dockerfile, systemd unit, llama-swap, presets, Modelfile), the command "
+        '"llama-server -m …" itself, or a process number (default: a running llama-server, else a launch file here)',
     )
     check.add_argument(
         "--server",
@@ -120,6 +134,20 @@ def parser() -> argparse.ArgumentParser:
     )
     check.add_argument(
         "--binary", metavar="FILE", help="the llama-server to ask (default: running process, PATH, usual places)"
+    )
+    check.add_argument(
+        "--fix", action="store_true", help="also print the launch command as this build wants it, with what was changed"
+    )
+    check.add_argument(
+        "--for-build",
+        metavar="N",
+        type=_build_number,
+        help="ask about another build than the one here: b10434 or 10434",
+    )
+    check.add_argument(
+        "--build-dir",
+        metavar="DIR",
+        help="a build folder: reads CMakeCache.txt and the logs in it, and prints the cmake line for this machine",
     )
     check.add_argument("--key", metavar="ENV", help="name of the environment variable that holds the server's API key")
     check.add_argument(

@@ -117,6 +117,12 @@ def redacted(report: Report, clean: Redactor) -> Report:
         not_checked=clean.tree(report.not_checked),
         facts=facts,
         notes=clean.tree(report.notes),
+        corrections=tuple(
+            item._replace(
+                name=clean.known(item.name), changes=clean.tree(item.changes), command=clean.tree(item.command)
+            )
+            for item in report.corrections
+        ),
     )
 
 

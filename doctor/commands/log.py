@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from doctor.engine.diagnose import Diagnosis
+    from doctor.engine.finding import Finding
     from doctor.engine.load import Knowledge
     from doctor.facts.facts import Facts
     from doctor.facts.log import Log
@@ -62,9 +63,20 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         },
         found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
-        notes=(say("guessed", lang),) if any(finding.status == "guess" for finding in found.findings) else (),
+        notes=notes(found.findings, lang),
     )
     return answer(report, options, lang, clean, outside=outside)
+
+
+def notes(findings: tuple[Finding, ...], lang: str) -> tuple[str, ...]:
+    """What stands before the findings: that they are guesses, or what would tell apart what a client may mean."""
+    if any(finding.status == "guess" for finding in findings):
+        return (say("guessed", lang),)
+    first = next((finding for finding in findings if finding.severity != "note"), None)
+    open_question = first is not None and (first.status == "likely" or any(f.instead_of for f in findings))
+    if first is not None and open_question and first.rule.startswith("client/"):
+        return (say("walk", lang),)
+    return ()
 
 
 def nothing(facts: Facts, lang: str) -> str:

@@ -218,15 +218,29 @@ def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
         owner: Any = evaluator.owners.get(path)
         subject = _subject(path)
         if hasattr(owner, "shown"):
-            line = known(getattr(owner, "line", None))
-            shown[Evidence(owner.shown(), str(getattr(owner, "source", subject if line is None else source)), line)] = (
-                None
-            )
+            line = known(getattr(owner, "line", None)) or None
+            place = getattr(owner, "source", "") or (subject if line is None else source)
+            shown[Evidence(owner.shown(), str(place), line)] = None
+            continue
+        placed = _placed(evaluator, path) if value is not None else None
+        if placed is not None:
+            shown[placed] = None
             continue
         words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
         words = "none" if words == "" else words
         shown[Evidence(f"{path} = {words}", subject, None)] = None
     return tuple(shown)[:MOST_EVIDENCE]
+
+
+def _placed(evaluator: Evaluator, path: str) -> Evidence | None:
+    """The words in a file that a fact comes from, where its record can tell (`place_of`)."""
+    whole, bracket, key = path.partition("[")
+    owner = evaluator.owners.get(whole)
+    finder = getattr(owner, "place_of", None)
+    if finder is None:
+        return None
+    found = finder(whole.rpartition(".")[2] + bracket + key)
+    return Evidence(*found) if found else None
 
 
 def _subject(path: str) -> str:

@@ -75,6 +75,20 @@ def every(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield from every(finding.explains)
 
 
+class Correction(NamedTuple):
+    """A launch command as a build wants it. `name` says which (a service, a model, a file), "" for the only one.
+
+    `build` is the number it was held against, None when that is the newest one known. `changes` are (place, what stands
+    there, what to write, why): what to write is "" for words to leave out and None for what nobody can know. `command` is
+    the whole, None when nothing on the command line itself is to be changed.
+    """
+
+    name: str
+    build: int | None
+    changes: tuple[tuple[str, str, str | None, str], ...]
+    command: str | None
+
+
 class NotChecked(NamedTuple):
     """A check that could not be made, and why."""
 
@@ -96,3 +110,4 @@ class Report(NamedTuple):
     found_nothing: str = ""
     healthy: bool = False
     notes: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()

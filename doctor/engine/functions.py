@@ -158,7 +158,9 @@ def _with_option(launch: Any, *changes: Any) -> Any:
 
 
 def _quoted(word: str) -> str:
-    """A word as it may be typed again: variables still expand, Windows paths keep their backslashes."""
+    """A word as it may be typed again: `~` and variables still expand, Windows paths keep their backslashes."""
+    if word.startswith("~/"):
+        return "~/" + (shlex.quote(word[2:]) if word[2:] else "")
     if _ASSIGNED.match(word) or _WINDOWS_PATH.match(word):
         return word
     if _VARIABLE.search(word) and not re.search(r"[\"`\\]|\$\(", word):

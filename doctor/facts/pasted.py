@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from doctor.secrets import Vault
 
 NO_COMMAND = "the text holds no launch command"
+_UNIT = re.compile(r"^\s*ExecStart=", re.MULTILINE)
+_UNIT_SETS = re.compile(r"^\s*Environment=(.+)$", re.MULTILINE)
+_UNIT_FILE = re.compile(r"^\s*EnvironmentFile=", re.MULTILINE)
+_SHELL_SETS = re.compile(r"^(?:\S{0,80}[$#>❯➜]\s+)?\s*(?:export\s+|set\s+|\$env:)(.+)$")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)
 
 
 def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None = None) -> Facts:
@@ -51,5 +58,23 @@ def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vaul
         found = parse_command(text, line)
         # A bare list of options counts only where nothing says that it is another program's.
         if found is not None and (found.program is not None or found.image is not None):
-            return judge(outside, vault, Seen(found, Origin("paste", outside.home())), build_number)
+            found = found._replace(variables={**_set_before(paste.head, line), **found.variables})
+            hidden = _UNIT.search(paste.head) and _UNIT_FILE.search(paste.head)
+            environment = Unknown("the file of EnvironmentFile= was not given") if hidden else None
+            origin = Origin("paste", outside.home(), environment=environment)
+            return judge(outside, vault, Seen(found, origin), build_number)
     return Unknown(NO_COMMAND)
+
+
+def _set_before(head: str, line: int) -> dict[str, str]:
+    """Variables that the text sets for a command: `Environment=` of its unit, `export` in the lines before it."""
+    sets = _UNIT_SETS.findall(head) if _UNIT.search(head) else []
+    sets += [found[1] for text in head.split("\n")[: line - 1] if (found := _SHELL_SETS.match(text))]
+    variables: dict[str, str] = {}
+    for text in sets:
+        try:
+            words = shlex.split(re.sub(r"\s=\s", "=", text), comments=False)
+        except ValueError:  # a quote without its partner
+            continue
+        variables.update((found[1], found[2]) for word in words if (found := _ASSIGNMENT.fullmatch(word)))
+    return variables

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doctor import __version__
 
 if TYPE_CHECKING:
-    from doctor.engine.finding import Finding, Report
+    from doctor.engine.finding import Correction, Finding, Report
 
 SCHEMA_VERSION = 1
 
@@ -22,7 +22,21 @@ def render(report: Report) -> str:
         "not_checked": [{"check": item.check, "reason": item.reason} for item in report.not_checked],
         "facts": report.facts,
     }
+    if report.corrections:
+        data["corrections"] = [_correction(item) for item in report.corrections]
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False, default=str) + "\n"
+
+
+def _correction(item: Correction) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "build": item.build,
+        "changes": [
+            {"place": place, "words": words, "replacement": right, "why": why}
+            for place, words, right, why in item.changes
+        ],
+        "command": item.command,
+    }
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from doctor.report.words import say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doctor.engine.finding import Advice, Finding, Report
+    from doctor.engine.finding import Advice, Correction, Finding, Report
     from doctor.report.bars import Bar
 
 STYLES = {
@@ -71,6 +71,9 @@ def rows(
     if not report.findings and report.found_nothing:
         state = "ok" if report.healthy else "unknown"
         yield Row((("ok" if report.healthy else "quiet", f"{marks[state]} "), ("", report.found_nothing)))
+        yield Row(())
+    for correction in report.corrections:
+        yield from _correction(correction, lang)
         yield Row(())
     if subjects:
         yield Row((("head", say("looked_at", lang)),))
@@ -137,6 +140,26 @@ def _finding(
         yield Row((("head", say("more", lang)),), 2)
         for link in finding.references:
             yield Row((("quiet", link),), 4, copy=True)
+
+
+def _correction(correction: Correction, lang: str) -> Iterator[Row]:
+    if all(not words for _, words, _, _ in correction.changes) and correction.changes:
+        yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
+        yield from (Row((("quiet", why),), 2) for _, _, _, why in correction.changes)
+        if correction.command is not None:
+            yield Row((("command", correction.command),), 4, copy=True)
+        return
+    build = f"b{correction.build}" if correction.build else say("newest_build", lang)
+    name = f" {correction.name}" if correction.name else ""
+    yield Row((("head", say("fixed_for", lang).format(build=build) + name),))
+    if not correction.changes:
+        yield Row((("", say("nothing_to_fix", lang)),), 2)
+    for place, words, right, why in correction.changes:
+        new = say("by_hand", lang) if right is None else say("left_out", lang) if right == "" else right
+        where = f"{place}: " if place else ""
+        yield Row((("quiet", where), ("", f"{words} → {new}"), ("quiet", f"  ({why})")), 2)
+    if correction.command is not None:
+        yield Row((("command", correction.command),), 4, copy=True)
 
 
 def _decide(finding: Finding, lang: str) -> Iterator[Row]:

@@ -88,3 +88,38 @@ def test_an_answer_leaves_no_question(tmp_path, capsys):
 def test_nothing_recognised_names_what_decides(tmp_path, capsys):
     words = answered(tmp_path, capsys, "hello\n", "--lang", "en")
     assert all(piece in words for piece in ("-lv 4", "nvidia-smi", "/props"))
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("TypeError (fetch failed)", True),
+        (
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of memory",
+            False,
+        ),
+    ],
+)
+def test_the_walk_that_tells_a_clients_causes_apart_is_offered(tmp_path, capsys, text, offered):
+    path = tmp_path / "c.txt"
+    path.write_text(text)
+    main(["log", str(path)])
+    assert ("doctor verify --client" in capsys.readouterr().out) is offered
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Service]\nEnvironment=LLAMA_API_KEY=sk-local-test\nExecStart=/usr/bin/llama-server -m a.gguf --host 0.0.0.0\n",
+        '[Service]\nExecStart=/usr/bin/llama-server -m a.gguf --host 0.0.0.0\nEnvironment="A=1" "LLAMA_API_KEY=sk-local-test"\n',
+        "[Service]\nEnvironmentFile=/etc/llama\nExecStart=/usr/bin/llama-server -m a.gguf --host 0.0.0.0\n",
+        "$ export LLAMA_API_KEY=sk-local-test\n$ llama-server -m a.gguf --host 0.0.0.0\n",
+    ],
+)
+def test_what_a_unit_or_an_export_sets_counts_for_the_command(tmp_path, capsys, text):
+    assert commands(tmp_path, capsys, text) == []
+
+
+def test_a_variable_set_after_the_command_or_for_nothing_does_not(tmp_path, capsys):
+    text = "$ llama-server -m a.gguf --host 0.0.0.0\n$ export LLAMA_API_KEY=sk-local-test\n$ export X='\n"
+    assert [rule for rule, *_ in commands(tmp_path, capsys, text)] == ["launch/open-to-network"]

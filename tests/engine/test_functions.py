@@ -34,6 +34,8 @@ def launch_of(text):
         ("llama-server -m x.gguf", ("--jinja", True), "llama-server -m x.gguf --jinja"),
         ("llama-server -m x.gguf -ctk q4_0", ("--cache-type-k", "q8_0", "--cache-type-v", "q8_0"),
          "llama-server -m x.gguf -ctk q8_0 --cache-type-v q8_0"),
+        ("llama-server -m ~/models/a.gguf -c 32k", ("--ctx-size", 32768), "llama-server -m ~/models/a.gguf -c 32768"),
+        ("llama-server -m '~/my models/a.gguf' -c 1", ("--ctx-size", 2), "llama-server -m ~/'my models/a.gguf' -c 2"),
     ],
 )  # fmt: skip
 def test_with_option(command, changes, expected):

@@ -86,7 +86,9 @@ def _configured(places: Places, login: DataFile) -> Configured:
         model=places.setting(places.key("model")),
         context_window=window or ASSUMED_WINDOW,
         settings=places.settings(
-            *(places.key(key) for key in SETTINGS), *(places.key(*table, key) for key in PROVIDER_SETTINGS)
+            *(places.key(key) for key in SETTINGS),
+            *(places.key(*table, key) for key in PROVIDER_SETTINGS),
+            [] if own or name in BUILT_IN else _defined(places),
         ),
         unusable=_unusable(places, name, table, own),
         logged_in=_logged_in(login),
@@ -115,6 +117,15 @@ def _writable(places: Places, user: str, no_base: bool) -> tuple[Writable, ...]:
         writable("key", own, *table, "experimental_bearer_token"),
         writable("key_variable", own, *table, "env_key"),
     )
+
+
+def _defined(places: Places) -> list[Found]:
+    """The providers that have a table, for one who names another."""
+    return [
+        Found("model_providers", str(name), file.path, file.line("model_providers", name))
+        for file in places.files
+        for name, _ in file.items("model_providers")
+    ][:1]
 
 
 def _unusable(places: Places, name: str, table: tuple[Key, ...], own: bool) -> str | None:
