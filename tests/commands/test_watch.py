@@ -55,7 +55,10 @@ def test_every_recording_has_a_cause():
 def test_text_and_chinese(capsys):
     status, out = replayed(capsys, "card-waits", "--fail-on", "warning")
     assert status == 1 and "Watched for 40 s (40 samples); the server worked for 40 s of it" in out
-    assert "CUDA0     NVIDIA GeForce RTX 3090: at work 12 % of the time" in out and "server kept 7.6 cores busy" in out
+    assert (
+        "CUDA0     NVIDIA GeForce RTX 3090: at work 12 % of the time" in out
+        and "server kept 7.6 cores of the processor busy" in out
+    )
     _, out = replayed(capsys, "card-waits", "--lang", "zh")
     assert "显卡在等待，处理器在工作" in out and "观察了 40 秒" in out
 

@@ -95,8 +95,9 @@ def _consequence(finding: Finding) -> Markup:
 def _lines(evidence: list[Evidence]) -> Markup:
     items = []
     for item in evidence:
-        where = item.source if item.line is None else f"{item.source}:{item.line}"
-        items.append(element("li", element("span", where, class_="where"), element("q", item.text)))
+        # A fact begins with its subject: only a line of a text has a place to be told.
+        where = element("span", f"{item.source}:{item.line}", class_="where") if item.line is not None else None
+        items.append(element("li", where, element("q", item.text)))
     return element("ul", *items, class_="lines") if items else Markup()
 
 
