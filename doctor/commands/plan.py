@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
+    from doctor.facts.record import Fact
     from doctor.facts.rooms import Rooms
+    from doctor.facts.speed import Speed
     from doctor.launch.table import OptionTable
     from doctor.memory.options import Options
     from doctor.memory.planner import Plan
@@ -32,7 +34,7 @@ class Planned(NamedTuple):
 
     `asked` is the launch command weighed as it stands, None when none was given; `start` what the remedies begin with.
     `commands` are the words of each profile's command, `steps_commands` of each remedy. `build_source` is given, newest,
-    or the path of the binary that was asked.
+    or the path of the binary that was asked. `speeds` are those to expect of each profile, `asked_speed` of the command.
     """
 
     file: ModelFile
@@ -48,6 +50,8 @@ class Planned(NamedTuple):
     step_commands: tuple[tuple[str, ...], ...]
     form: str
     notes: tuple[str, ...]
+    speeds: tuple[Fact[Speed], ...] = ()
+    asked_speed: Fact[Speed] = None
 
 
 def plan(options: argparse.Namespace, outside: Outside) -> Exit:
@@ -134,7 +138,23 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
         mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
-    return _reckon(options, file, build, source, rooms, wish, launch, table, notes)
+    return _with_speeds(outside, _reckon(options, file, build, source, rooms, wish, launch, table, notes))
+
+
+def _with_speeds(outside: Outside, found: Planned) -> Planned:
+    """The same with the speed to expect of each set-up; this machine's RAM is measured where the plan is for it."""
+    from dataclasses import replace
+
+    from doctor.facts.speed import drafting_of, of_wish
+
+    def speed(changed: Options) -> Fact[Speed]:
+        wish = replace(found.wish, options=changed)
+        here = found.rooms.source in ("found", "none")
+        return of_wish(outside, wish, found.wish.rooms, measure_ram=here, drafting=drafting_of(wish))
+
+    profiles = found.plan.profiles if found.plan is not None else ()
+    asked = speed(found.wish.options) if found.asked is not None and found.asked.budget is not None else None
+    return found._replace(speeds=tuple(speed(profile.options) for profile in profiles), asked_speed=asked)
 
 
 def _reckon(

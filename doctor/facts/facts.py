@@ -17,13 +17,15 @@ from doctor.facts.log import Log
 from doctor.facts.machine import Machine
 from doctor.facts.record import Fact, Unknown
 from doctor.facts.server import Server
+from doctor.facts.speed import Speed
 
 
 @dataclass(frozen=True)
 class Facts:
     """One record a subject. A subject that was not looked at is Unknown with the reason.
 
-    `fit_params` is only asked for (`doctor plan --verify`), never looked at by itself: it is absent otherwise.
+    What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
+    allow, where both are known).
     """
 
     machine: Fact[Machine]
@@ -38,9 +40,12 @@ class Facts:
     budget: Fact[MemoryBudget]
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
+    speed: Fact[Speed] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts) if field.name != "fit_params")
+ON_REQUEST = frozenset({"fit_params", "speed"})
+"""Subjects that are there only for commands that ask for them."""
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})
 """Subjects that are not looked at but follow from others, or from a text."""
 
