@@ -17,6 +17,7 @@ examples:
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
+  doctor bench http://127.0.0.1:8080                  how fast is it, and what holds it back (under a minute)
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong usage, 3 a fault of doctor itself
@@ -174,6 +175,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     _plan(verbs, common)
+    _bench(verbs, common)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
@@ -233,6 +235,31 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
         default="shell",
         help="form of the commands (default: shell)",
     )
+
+
+def _bench(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    bench = verbs.add_parser(
+        "bench",
+        parents=[common],
+        help="measure a running server: reading, writing, the cache, two requests at once",
+        description="At most eight short requests, sized by the first so that all end within --seconds: two prompts (at most 4096 tokens) "
+        "with an answer each (at most 96 tokens), a second turn, two requests at once. Times are those of our own clock; "
+        "the server's own stand beside them. The server should have nothing else to do meanwhile.",
+        epilog="examples:\n  doctor bench\n  doctor bench http://127.0.0.1:8080 --save before.json\n"
+        "  doctor bench --compare before.json      exit status 1 when a figure is more than a tenth worse\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench.add_argument("url", metavar="URL", nargs="?", help="the server (default: a running llama-server, else :8080)")
+    bench.add_argument("--model", metavar="ID", help="the model to ask for (default: the first served)")
+    bench.add_argument(
+        "--gguf", metavar="FILE", help="its file, for the speed to expect (default: the launch command's)"
+    )
+    bench.add_argument("--key-env", metavar="ENV", help="name of the environment variable that holds the key to send")
+    bench.add_argument(
+        "--seconds", metavar="N", type=_seconds, default=45.0, help="about how long it may take (default: 45)"
+    )
+    bench.add_argument("--save", metavar="FILE", help="write the measurement as JSON")
+    bench.add_argument("--compare", metavar="FILE", help="hold it against a saved one")
 
 
 def _tokens(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.bench import Bench
 from doctor.facts.budget import MemoryBudget
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
@@ -18,6 +19,7 @@ from doctor.facts.machine import Machine
 from doctor.facts.record import Fact, Unknown
 from doctor.facts.server import Server
 from doctor.facts.speed import Speed
+from doctor.facts.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Facts:
     """One record a subject. A subject that was not looked at is Unknown with the reason.
 
     What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
-    allow, where both are known).
+    allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`).
     """
 
     machine: Fact[Machine]
@@ -41,9 +43,11 @@ class Facts:
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
     speed: Fact[Speed] = None
+    timeline: Fact[Timeline] = None
+    bench: Fact[Bench] = None
 
 
-ON_REQUEST = frozenset({"fit_params", "speed"})
+ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench"})
 """Subjects that are there only for commands that ask for them."""
 SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.memory.placement import CPU
@@ -162,7 +163,7 @@ def step_share(ubatch: int, points: Sequence[Sequence[float]]) -> tuple[float, f
     """What part of the full speed a step of so many tokens reaches, at least and at most; between the points of the table."""
     if ubatch >= points[-1][0]:
         return points[-1][1], points[-1][2]
-    for below, above in zip(points, points[1:], strict=False):
+    for below, above in itertools.pairwise(points):
         if ubatch < above[0]:
             part = max(0.0, (ubatch - below[0]) / (above[0] - below[0]))
             return below[1] + part * (above[1] - below[1]), below[2] + part * (above[2] - below[2])
