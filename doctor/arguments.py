@@ -242,7 +242,7 @@ def _bench(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
         "bench",
         parents=[common],
         help="measure a running server: reading, writing, the cache, two requests at once",
-        description="At most eight short requests, sized by the first so that all end within --seconds: two prompts (at most 4096 tokens) "
+        description="Some ten short requests, sized by the first so that all end within --seconds: two prompts (at most 4096 tokens) "
         "with an answer each (at most 96 tokens), a second turn, two requests at once. Times are those of our own clock; "
         "the server's own stand beside them. The server should have nothing else to do meanwhile.",
         epilog="examples:\n  doctor bench\n  doctor bench http://127.0.0.1:8080 --save before.json\n"

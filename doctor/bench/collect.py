@@ -108,7 +108,7 @@ def _filled(record: Bench, found: Outcome, busy: int | None) -> Bench:
         together_gain=round(together.per_second / decode, 2) if together and decode else None,
         queued=together.queued if together else None,
         busy_threads=busy if busy is not None else Unknown("the threads of the server cannot be seen"),
-        prompt_over_decode=_over_decode(found.measurements),
+        prompt_over_decode=_over_decode(found),
         draft_acceptance=round(sum(s.accepted for s in found.samples) / drafted, 4) if drafted >= 20 else None,
         agreement=_agreement(found.measurements),
         of_expected=Unknown("the speed to expect is not known: it needs the model file and the launch command"),
@@ -117,14 +117,14 @@ def _filled(record: Bench, found: Outcome, busy: int | None) -> Bench:
     )
 
 
-def _over_decode(measurements: tuple[Measurement, ...]) -> float | None:
-    """How many times faster reading is than the writing right after it, at best: other work on the machine hits both."""
-    pairs = [
-        (_best(item.prefill_per_second, item.server_prefill_per_second), _best(item.decode_per_second, None))
-        for item in measurements
-        if item.name != "second-turn"
-    ]
-    return round(max((read / write for read, write in pairs if read and write), default=0.0), 2) or None
+def _over_decode(found: Outcome) -> float | None:
+    """How many times faster reading is than writing, the best of each: other programs slow now one, now the other."""
+    samples = [one for item, one in zip(found.measurements, found.samples, strict=True) if item.name != "second-turn"]
+    samples += found.pulses
+    reading = [sample.server[0] or sample.prefill_per_second(0.0) or 0.0 for sample in samples]
+    writing = [sample.server[1] or sample.decode_per_second() or 0.0 for sample in samples]
+    best = max(writing, default=0.0)
+    return round(max(reading) / best, 2) if best and max(reading) else None
 
 
 def _best(own: Fact[float], server: Fact[float]) -> float | None:

@@ -18,6 +18,7 @@ LONGEST_PROMPT, SHORTEST_PROMPT = 4096, 96
 MOST_TOKENS, FEWEST_TOKENS = 96, 16
 PREFILL_SHARE, DECODE_SHARE = 0.14, 0.08
 """Of the seconds allowed, what one long prompt and one answer may take."""
+MOST_PULSES, PULSE_SHARE = 6, 0.15
 ROOM = 64
 """Tokens of a slot left free."""
 _LINE = "Entry {number}: the lamp in room {number} was checked and found in order. "
@@ -40,10 +41,15 @@ class Together(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All that was measured. `problem`: "" or why nothing was. `samples` are those of `measurements`, in order."""
+    """All that was measured. `problem`: "" or why nothing was. `samples` are those of `measurements`, in order.
+
+    `pulses` are short requests one after the other: of each kind of work the best of them is what the server can do, whatever
+    else the machine does in between.
+    """
 
     measurements: tuple[Measurement, ...] = ()
     samples: tuple[Sample, ...] = ()
+    pulses: tuple[Sample, ...] = ()
     together: Together | None = None
     cache_hit: float | None = None
     skipped: tuple[str, ...] = ()
@@ -51,7 +57,12 @@ class Outcome(NamedTuple):
 
 
 def measure(
-    asker: Asker, *, seconds: float, n_ctx: int | None, slots: int | None, progress: Callable[[str], None]
+    asker: Asker,
+    *,
+    seconds: float,
+    n_ctx: int | None,
+    slots: int | None,
+    progress: Callable[[str], None],
 ) -> Outcome:
     """Warm up, read and write at two depths, go on with the second turn, then two requests at once.
 
@@ -87,6 +98,7 @@ def measure(
             continue
         done.append((measurement(name, sample, overhead), sample))
     hit = _second_turn(asker, prompt, done, overhead, skipped, progress) if left() > 0.1 * seconds else None
+    pulses = _pulses(asker, sizes, min(PULSE_SHARE * seconds, left() / 3), progress)
     together = None
     if slots == 1:
         skipped.append("two at once: the server has one slot")
@@ -95,7 +107,9 @@ def measure(
     else:
         progress("two requests at once")
         together = _together(asker, sizes, skipped)
-    return Outcome(tuple(item for item, _ in done), tuple(one for _, one in done), together, hit, tuple(skipped))
+    return Outcome(
+        tuple(item for item, _ in done), tuple(one for _, one in done), pulses, together, hit, tuple(skipped)
+    )
 
 
 def _overhead(asker: Asker, prompt: str) -> float:
@@ -139,6 +153,19 @@ def measurement(name: str, sample: Sample, overhead: float) -> Measurement:
         depth=int(whole + sample.written / 2),
         first_token_ms=_round(sample.first),
     )
+
+
+def _pulses(asker: Asker, sizes: Sizes, seconds: float, progress: Callable[[str], None]) -> tuple[Sample, ...]:
+    progress("short bursts")
+    clock = asker.outside.monotonic
+    started, found = clock(), []
+    for at in range(MOST_PULSES):
+        begun = clock()
+        prompt = _text(sizes.letters * SHORTEST_PROMPT, asker.outside.now(), f"burst {at}")
+        found.append(asker.ask(prompt, FEWEST_TOKENS))
+        if found[-1].problem or clock() - started + (clock() - begun) > seconds:
+            break
+    return tuple(sample for sample in found if not sample.problem)
 
 
 def _second_turn(

@@ -19,6 +19,8 @@ CHANGE = 1.25
 """What counts as slower: noise between runs of the same thing reaches some 10 to 20 %."""
 JUMP = 1.5
 """What counts as slower at once."""
+AT_ONCE = 0.6
+"""What part of the whole rise lies between two requests where it comes at once."""
 STEEP = 2.5
 """So many times what reading the cache costs at most, and something else is at work."""
 
@@ -105,12 +107,12 @@ def _step(points: Sequence[Point], slope: float | None) -> Trend | None:
     before, after = median(times[:at]), median(times[at:])
     if after < JUMP * before or min(times[at:]) < CHANGE * max(times[:at]):
         return None
+    if times[at] - times[at - 1] < AT_ONCE * (after - before):  # most of the way in between: an even rise
+        return None
     if slope is not None:
         line = _line(points, slope)
         if sum(abs(point.ms - line(point.depth)) for point in points) <= 1.5 * off:
             return None
-    if len(times) - at == 1 and at == 1:
-        return None
     return Trend("step", slope, at, before, after)
 
 
