@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from doctor import __version__
+from doctor.arguments_watch import add_watch
 
 _EXAMPLES = """\
 examples:
   doctor check                                        look at this machine, its server and its clients
   doctor check --model qwen.gguf --server http://127.0.0.1:8080
   doctor check --launch "llama-server -m qwen.gguf -c 131072 -ngl 99"
+  doctor check --launch compose.yml                   a launch file: script, compose, unit, llama-swap, presets …
   doctor verify --client claude-code --deep           from its settings to a real answer, rung by rung
+  doctor fix --client codex                           make the edit that cures it: shown first, with a way back
   doctor explain "reading choices"                    a symptom in words, English or Chinese
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
   doctor bench http://127.0.0.1:8080                  how fast is it, and what holds it back (under a minute)
+  doctor watch --for 60                               what holds the server back while it works
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 wrong usage, 3 a fault of doctor itself
@@ -30,6 +34,14 @@ class _Parser(argparse.ArgumentParser):
         from doctor.redact import Redactor
 
         super().error(" ".join(Redactor().text(message).splitlines()))
+
+
+def _build_number(text: str) -> int:
+    """`b10434` or `10434`."""
+    digits = text.removeprefix("b")
+    if not digits.isdigit() or not 0 < len(digits) < 7:
+        raise argparse.ArgumentTypeError(f"{text!r} is no build number such as b10434")
+    return int(digits)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -51,11 +63,17 @@ def _seconds(text: str) -> float:
     return value
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def _common(*formats: str) -> _Parser:
+    """The options of every verb."""
     common = _Parser(add_help=False)
     shared = common.add_argument_group("output")
-    shared.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    shared.add_argument(
+        "--format",
+        choices=formats,
+        default="text",
+        help="text for people, json for programs"
+        + (", markdown for an issue, sarif for code scanning" if "sarif" in formats else ""),
+    )
     shared.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     shared.add_argument(
         "--fail-on",
@@ -64,6 +82,23 @@ def parser() -> argparse.ArgumentParser:
         help="lowest severity that makes the exit status 1 (default: error)",
     )
     shared.add_argument("-v", "--verbose", action="store_true", help="also references and what could not be decided")
+    return common
+
+
+def _page() -> _Parser:
+    """The options of every verb whose answer can be a page."""
+    page = _Parser(add_help=False)
+    group = page.add_argument_group("page")
+    group.add_argument("--html", metavar="FILE", help="also write the answer as one HTML page: no network, no script")
+    group.add_argument("--force", action="store_true", help="let --html replace a file that is no page of doctor's")
+    return page
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    common = _common("text", "json")
+    report = _common("text", "json", "markdown", "sarif")
+    page = _page()
 
     top = _Parser(
         prog="doctor",
@@ -76,16 +111,21 @@ def parser() -> argparse.ArgumentParser:
 
     check = verbs.add_parser(
         "check",
-        parents=[common],
+        parents=[report, page],
         help="look at this machine, the model file, the launch command, the server and the clients",
         description="Looks at the machine, the model file, the launch command, the running server and the clients' settings.",
         epilog="examples:\n  doctor check --model qwen.gguf\n  doctor check --only gpu,build\n  doctor check --save before.json\n"
-        "  doctor check --from before.json --lang zh\n",
+        "  doctor check --from before.json --lang zh\n"
+        "  doctor check --launch start.sh --fix\n  doctor check --launch start.sh --fix --for-build b10434\n"
+        "  doctor check --build-dir ~/llama.cpp/build\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     check.add_argument("--model", metavar="FILE", help="a GGUF file (default: what the launch command or server says)")
     check.add_argument(
-        "--launch", metavar="CMD", help='the launch command, "llama-server -m …" (default: a running llama-server)'
+        "--launch",
+        metavar="FILE|CMD|PID",
+        help="a launch file (script, compose, Dockerfile, systemd unit, llama-swap, presets, Modelfile), the command "
+        '"llama-server -m …" itself, or a process number (default: a running llama-server, else a launch file here)',
     )
     check.add_argument(
         "--server",
@@ -94,6 +134,20 @@ def parser() -> argparse.ArgumentParser:
     )
     check.add_argument(
         "--binary", metavar="FILE", help="the llama-server to ask (default: running process, PATH, usual places)"
+    )
+    check.add_argument(
+        "--fix", action="store_true", help="also print the launch command as this build wants it, with what was changed"
+    )
+    check.add_argument(
+        "--for-build",
+        metavar="N",
+        type=_build_number,
+        help="ask about another build than the one here: b10434 or 10434",
+    )
+    check.add_argument(
+        "--build-dir",
+        metavar="DIR",
+        help="a build folder: reads CMakeCache.txt and the logs in it, and prints the cmake line for this machine",
     )
     check.add_argument("--key", metavar="ENV", help="name of the environment variable that holds the server's API key")
     check.add_argument(
@@ -112,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
 
     verify = verbs.add_parser(
         "verify",
-        parents=[common],
+        parents=[report, page],
         help="climb from a client's settings to an answer of the model, rung by rung",
         description="Tries the way from a client to its model, rung by rung: name, proxy, port, HTTP, which program, "
         "ready, key, path, model, context, template. It stops at the first that does not hold and says why. With --deep "
@@ -147,9 +201,11 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--origin", metavar="URL", help="also ask as a browser page of this origin would (CORS)")
 
+    _add_fix(verbs)
+
     explain = verbs.add_parser(
         "explain",
-        parents=[common],
+        parents=[report],
         help="a symptom in words, or the id of a rule",
         description="Finds the causes that fit a symptom in words, English or Chinese; with the id of a rule, shows that rule.",
         epilog='examples:\n  doctor explain "reading choices"\n  doctor explain 第三轮变慢\n'
@@ -161,7 +217,7 @@ def parser() -> argparse.ArgumentParser:
 
     log = verbs.add_parser(
         "log",
-        parents=[common],
+        parents=[report, page],
         help="anything you would paste: a log, a command line, a config",
         description="Reads a log, command lines and settings, in any mix, and says what is wrong in them.",
         epilog="examples:\n  doctor log server.log\n  llama-server -m x.gguf 2>&1 | doctor log -\n",
@@ -174,8 +230,9 @@ def parser() -> argparse.ArgumentParser:
         help="the model of the log: what its command needs is held against what the log printed",
     )
 
-    _plan(verbs, common)
+    _plan(verbs, common, page)
     _bench(verbs, common)
+    add_watch(verbs, report, page)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")
     rules_verbs = rules.add_subparsers(dest="rules_verb", metavar="list|show|check", required=True, prog="doctor rules")
@@ -187,11 +244,42 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_fix(verbs: Any) -> None:
+    fix = verbs.add_parser(
+        "fix",
+        help="cure the first finding that an edit of a client's settings cures",
+        description="Checks as `doctor check` does, takes the first finding that an edit of a client's settings file cures, "
+        "shows the edit, asks, keeps a copy, writes, and checks again. Comments, order and all other lines stay as they are.",
+        epilog="examples:\n  doctor fix                        show the edit, ask, write\n"
+        "  doctor fix --dry-run              show the edit only\n"
+        "  doctor fix --client codex --yes   the first edit for this client, without asking\n"
+        "  doctor fix --rule client/key-missing-live --key-env MY_KEY\n"
+        "  doctor fix --undo                 take the last edit back\n\n"
+        "exit status: 0 cured, undone or nothing to do; 1 found and not cured by an edit; 2 not written\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fix.add_argument("--client", metavar="NAME", help="only this client: claude-code, codex, opencode, …")
+    fix.add_argument("--rule", metavar="ID", help="the finding of this rule, such as client/v1-missing-live")
+    fix.add_argument("--yes", action="store_true", help="write without asking")
+    fix.add_argument("--dry-run", action="store_true", help="show the edit and write nothing")
+    fix.add_argument("--undo", action="store_true", help="take the last edit back, if the file is still as it left it")
+    fix.add_argument(
+        "--key-env",
+        metavar="ENV",
+        help="name of the environment variable that holds the key to write, where the edit is about the key",
+    )
+    fix.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
+    fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
+    fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
+    fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
+
+
 _PLAN_EXAMPLES = """\
 examples:
   doctor plan qwen.gguf                               for the cards of this machine, with what is free on them now
   doctor plan qwen.gguf --gpu "rtx 4060 ti 16gb" --ram 64
   doctor plan qwen.gguf --gpu 3090,3090 --goal context
+  doctor plan hf://owner/repo/qwen.gguf --gpu 3090    before the download
   doctor plan qwen.gguf --vram 24 --ctx 131072 --slots 2 --output compose
   doctor plan --launch "llama-server -m qwen.gguf -c 262144 -ngl 99" --gpu 3090
                                                       does this command fit, and what to change if not
@@ -200,17 +288,23 @@ exit status: 0 it fits (or a set-up that fits was found), 1 it does not, 2 wrong
 """
 
 
-def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser, page: _Parser) -> None:
     plan = verbs.add_parser(
         "plan",
-        parents=[common],
+        parents=[common, page],
         help="will a model fit, the largest context that does, and the commands for it",
         description="Computes from the header what a model needs on each device, and gives commands that fit: for speed, "
         "for a long context and in between, valid for your build of llama.cpp.",
         epilog=_PLAN_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    plan.add_argument("model", nargs="?", metavar="MODEL", help="a GGUF file (its header is read, nothing else)")
+    plan.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="a GGUF file, or one not downloaded yet (https://…, hf://owner/repo/file.gguf, owner/repo:Q4_K_M); "
+        "only its header is read",
+    )
     cards = plan.add_mutually_exclusive_group()
     cards.add_argument("--gpu", metavar="NAME[,NAME]", help="plan for these cards, such as 3090 (default: those found)")
     cards.add_argument("--vram", metavar="GiB[,GiB]", help="plan for cards with so much memory")
@@ -230,6 +324,9 @@ def _plan(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     plan.add_argument("--launch", metavar="CMD", help="a launch command to judge; what it fixes by hand is kept")
     plan.add_argument("--build", metavar="N", help="build of llama.cpp, such as b11434 (default: the one found here)")
     plan.add_argument(
+        "--verify", action="store_true", help="with --launch: also ask llama.cpp's own llama-fit-params, and compare"
+    )
+    plan.add_argument(
         "--output",
         choices=("shell", "compose", "systemd", "preset"),
         default="shell",
@@ -242,8 +339,8 @@ def _bench(verbs: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
         "bench",
         parents=[common],
         help="measure a running server: reading, writing, the cache, two requests at once",
-        description="Some ten short requests, sized by the first so that all end within --seconds: two prompts (at most 4096 tokens) "
-        "with an answer each (at most 96 tokens), a second turn, two requests at once. Times are those of our own clock; "
+        description="Some ten short requests, sized by the first so that all end within --seconds: two prompts (at most 4096 "
+        "tokens) with an answer each (at most 96 tokens), a second turn, two requests at once. Times are those of our own clock; "
         "the server's own stand beside them. The server should have nothing else to do meanwhile.",
         epilog="examples:\n  doctor bench\n  doctor bench http://127.0.0.1:8080 --save before.json\n"
         "  doctor bench --compare before.json      exit status 1 when a figure is more than a tenth worse\n",

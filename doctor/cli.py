@@ -56,10 +56,18 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.plan import plan
 
         return plan
+    if verb == "fix":
+        from doctor.commands.fix import fix
+
+        return fix
     if verb == "verify":
         from doctor.commands.verify import verify
 
         return verify
+    if verb == "watch":
+        from doctor.commands.watch import watch
+
+        return watch
     from doctor.commands.rules import rules
 
     return rules

@@ -31,7 +31,7 @@ MOST_PIECES = 20_000
 class OutsideError(Exception):
     """Something outside could not be had.
 
-    `kind`: missing, denied, timeout, too-large, refused, unreachable, tls, redirect, not-http, invalid, failed.
+    `kind`: missing, denied, timeout, too-large, refused, unreachable, tls, redirect, not-http, invalid, changed, failed.
     The message is one line for a user.
     """
 
@@ -100,6 +100,10 @@ class Outside:
     def monotonic(self) -> float:
         """Seconds of a clock that never goes back."""
         return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(max(0.0, seconds))
 
     def home(self) -> str:
         """The user's home folder. On Windows HOME is a shell's affair: programs there go by USERPROFILE."""
@@ -317,6 +321,92 @@ class Outside:
             if name and os.path.exists(name):
                 os.unlink(name)
             raise _file_error(path, error) from None
+
+    def replace_file(self, path: str, data: bytes, before: bytes | None) -> None:
+        """Give a file another content, whole or not at all, and for good (fsync); `before` None makes a new file.
+
+        A link is followed; mode, owner and attributes stay. Raises OutsideError: changed (the content is no longer
+        `before`, or there is a file already), denied (another user's, read-only, or known by several names), invalid.
+        """
+        import shutil
+        import tempfile
+
+        target, name = os.path.realpath(path), ""
+        try:
+            old = self._own_file(path, target) if before is not None else None
+            handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".doctor-")
+            with open(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                if old is not None:
+                    shutil.copystat(target, name)
+                    os.utime(name)
+                    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (os.getuid(), os.stat(name).st_gid):
+                        os.chown(name, old.st_uid, old.st_gid)
+                os.fsync(stream.fileno())
+            if (self.read_bytes(target) if os.path.lexists(target) else None) != before:
+                raise OutsideError("changed", f"{path}: another program has changed it in the meantime")
+            os.replace(name, target)
+            name = ""
+            self._flush_folder(os.path.dirname(target))
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+        finally:
+            if name and os.path.exists(name):
+                os.unlink(name)
+
+    def remove_file(self, path: str, before: bytes) -> None:
+        """Remove a file of this user's whose content is `before`. Raises OutsideError as `replace_file` does."""
+        target = os.path.realpath(path)
+        try:
+            self._own_file(path, target)
+            if self.read_bytes(target) != before:
+                raise OutsideError("changed", f"{path}: another program has changed it in the meantime")
+            os.unlink(target)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
+    def _own_file(self, path: str, target: str) -> os.stat_result:
+        """The state of a file that this user may replace."""
+        import stat
+
+        found = os.stat(target)
+        if not stat.S_ISREG(found.st_mode):
+            raise OutsideError("invalid", f"{path}: not a regular file")
+        if self.user_ids() and found.st_uid not in self.user_ids():
+            raise OutsideError("denied", f"{path}: belongs to another user")
+        if not found.st_mode & stat.S_IWUSR:
+            raise OutsideError("denied", f"{path}: is read-only")
+        if found.st_nlink > 1:
+            raise OutsideError("denied", f"{path}: the same file has {found.st_nlink} names (hard links)")
+        return found
+
+    def _flush_folder(self, path: str) -> None:
+        if os.name == "posix":
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it, for this user alone. Raises OutsideError."""
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise _file_error(path, error) from None
+
+    def is_asking(self) -> bool:
+        """Whether there is somebody to ask: standard input and output are a terminal."""
+        return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
+
+    def ask(self, question: str) -> str:
+        """The line a user types after a question, "" at the end of input."""
+        if sys.stdin is None or sys.stdout is None:
+            return ""
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        return sys.stdin.readline(1000).strip()
 
     def stdin(self) -> IO[bytes]:
         """Standard input as bytes. Raises OutsideError when it is closed."""

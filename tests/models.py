@@ -54,11 +54,13 @@ def tiny_llama(
     seed: int = 1,
     split_tensors: int = 0,
     extra: dict[str, Any] | None = None,
+    words: tuple[str, ...] = (),
 ) -> Path:
     """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3, others with the same tensors) at f16.
 
     `vocab` tokens (at least 259): three control tokens, 256 bytes, then pieces of text; an SPM tokenizer. `extra` adds
-    metadata (key -> str, int, float, bool or list) and may overwrite what is written here. With `split_tensors` the
+    metadata (key -> str, int, float, bool or list) and may overwrite what is written here. `words` get tokens of their
+    own (as many as `vocab` has room for), so that text takes fewer tokens than letters. With `split_tensors` the
     model comes in parts of so many tensors; the path returned is then that of the first part.
     """
     import gguf
@@ -87,7 +89,7 @@ def tiny_llama(
     values.update(extra or {})
     for key, value in values.items():
         _add(writer, key, value)
-    _tokenizer(writer, vocab)
+    _tokenizer(writer, vocab, words)
 
     def weights(tensor: str, *shape: int) -> None:
         writer.add_tensor(tensor, (rng.standard_normal(shape) * 0.2).astype(np.float16))
@@ -140,11 +142,16 @@ def _add(writer: Any, key: str, value: Any) -> None:
         writer.add_array(key, value)
 
 
-def _tokenizer(writer: Any, vocab: int) -> None:
-    """An SPM vocabulary: <unk> <s> </s>, the 256 bytes, printable ASCII, then words nothing contains."""
+def _tokenizer(writer: Any, vocab: int, words: tuple[str, ...]) -> None:
+    """An SPM vocabulary: <unk> <s> </s>, the 256 bytes, printable ASCII, given words, then words nothing contains."""
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
     kinds = [2, 3, 3] + [6] * 256
     pieces = ["\u2581"] + [chr(code) for code in range(33, 127)]
+    # The tokenizer joins two tokens at a time: a word needs all its beginnings.
+    starts = (space + word[:size] for word in words for space in ("\u2581", "") for size in range(1, len(word) + 1))
+    pieces += [piece for piece in dict.fromkeys(starts) if piece not in set(pieces)][
+        : vocab - len(tokens) - len(pieces)
+    ]
     pieces += [f"piece{number}" for number in range(max(0, vocab - len(tokens) - len(pieces)))]
     tokens = (tokens + pieces)[:vocab]
     kinds = (kinds + [1] * len(pieces))[:vocab]

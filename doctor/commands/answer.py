@@ -42,16 +42,31 @@ def answer(
     subjects: tuple[Subject, ...] = (),
     head: Callable[[bool], Iterator[Row]] | None = None,
     bars: tuple[Bar, ...] = (),
+    outside: Outside | None = None,
 ) -> Exit:
     """Write the report to standard output and return the exit status.
 
-    `head` makes the lines that stand before it in text, given whether marks outside ASCII can be shown.
+    `head` makes the lines that stand before it in text, given whether marks outside ASCII can be shown. With `outside`
+    the report is also written as the page that --html asks for.
     """
     safe = redacted(report, clean)
+    if outside is not None and getattr(options, "html", None) is not None:
+        from doctor.commands.html import write_page
+
+        lines = tuple(head(True)) if head else ()
+        write_page(outside, options, safe, lang, subjects=clean.tree(subjects), bars=bars, head=lines)
     if options.format == "json":
         from doctor.report import as_json
 
         write(as_json.render(safe))
+    elif options.format == "markdown":
+        from doctor.report import as_markdown
+
+        write(as_markdown.render(safe, clean.tree(subjects), lang))
+    elif options.format == "sarif":
+        from doctor.report import as_sarif
+
+        write(as_sarif.render(safe))
     else:
         from doctor.report import text
 
@@ -87,7 +102,11 @@ def redacted(report: Report, clean: Redactor) -> Report:
             decide=clean.known(finding.decide),
             evidence=evidence[id(finding)],
             remedies=tuple(
-                advice._replace(text=clean.known(advice.text), command=clean.known(advice.command))
+                advice._replace(
+                    text=clean.known(advice.text),
+                    command=clean.known(advice.command),
+                    edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
+                )
                 for advice in finding.remedies
             ),
             explains=tuple(safe(child) for child in finding.explains),
@@ -98,6 +117,12 @@ def redacted(report: Report, clean: Redactor) -> Report:
         not_checked=clean.tree(report.not_checked),
         facts=facts,
         notes=clean.tree(report.notes),
+        corrections=tuple(
+            item._replace(
+                name=clean.known(item.name), changes=clean.tree(item.changes), command=clean.tree(item.command)
+            )
+            for item in report.corrections
+        ),
     )
 
 
@@ -118,11 +143,13 @@ def show(rows: Iterator[Row]) -> None:
         write(text.plain(rows))
 
 
-def write(words: str) -> None:
+def write(words: str, *, flush: bool = False) -> None:
     """Text to standard output; what its encoding cannot say becomes `?` instead of an error."""
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
+    if flush:
+        sys.stdout.flush()
 
 
 def on_terminal() -> bool:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, left_out, must_exist, redactor
+from doctor.commands.answer import answer, every, left_out, must_exist, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
-from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
+from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
-from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts
-from doctor.facts.record import FactsFormatError, Unknown, from_json, to_json
+from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
+from doctor.facts.launch import Launch, find
+from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
 from doctor.report.words import language, say
 from doctor.secrets import Vault
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from doctor.engine.diagnose import Diagnosis
+    from doctor.engine.load import Knowledge
     from doctor.outside import Outside
 
 
@@ -33,24 +38,31 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     from doctor.report.summary import bars, subjects_of
 
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
     knowledge = load(outside)
+    others: list[Launch] = []
     if options.from_file is not None:
         looking = [
-            name for name in ("model", "launch", "server", "binary", "key", "only", "skip") if getattr(options, name)
+            name
+            for name in ("model", "launch", "server", "binary", "key", "only", "skip", "for_build", "build_dir")
+            if getattr(options, name)
         ]
         if looking:
-            raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0]}")
+            raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0].replace('_', '-')}")
         facts = load_facts(outside, options.from_file)
     else:
-        facts = collect(outside, vault, wishes_of(options, outside))
+        facts = collect(outside, vault, wishes_of(options, outside), others)
     plain: dict[str, Any] = to_json(facts)
     if options.save is not None:
         save_facts(outside, options.save, clean.tree(plain))
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
     crashes = crashed(facts)
-    findings = (*diagnosis.findings, *crashes)
+    further = of_others(knowledge, facts, others, diagnosis.findings, lang, clean.text)
+    if options.build_dir is not None:
+        further = (*of_logs(outside, options.build_dir, knowledge, facts, lang, clean.text), *further)
+    findings = (*diagnosis.findings, *further, *crashes)
     subjects = subjects_of(facts, findings, lang)
     report = Report(
         command="check",
@@ -59,9 +71,77 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         facts=plain,
         found_nothing=say("nothing_check", lang),
         healthy=any(subject.state == "ok" for subject in subjects),
+        corrections=(
+            *(corrections(facts, others) if options.fix else ()),
+            *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
+        ),
     )
-    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang))
+    status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang), outside=outside)
     return Exit.INTERNAL if crashes else status
+
+
+def of_others(
+    knowledge: Knowledge,
+    facts: Facts,
+    others: list[Launch],
+    told: tuple[Finding, ...],
+    lang: str,
+    clean: Callable[[str], str],
+) -> tuple[Finding, ...]:
+    """What is wrong with the further servers of a launch file, and not already said of the first."""
+    said = {(finding.rule, finding.evidence) for finding in every(told)}
+    added: list[Finding] = []
+    away = "only the first server of the launch file is looked at"
+    first = known(facts.launch)
+    for other in others:
+        same = first is not None and known(other.model) is not None and known(other.model) == known(first.model)
+        changed = replace(facts, launch=other, server=Unknown(away), gguf=facts.gguf if same else Unknown(away))
+        for finding in diagnose(knowledge.rules, changed, lang=lang, source="launch", clean=clean).findings:
+            if "launch" in finding.subjects and (finding.rule, finding.evidence) not in said:
+                said.add((finding.rule, finding.evidence))
+                added.append(finding)
+    return tuple(added)
+
+
+def of_logs(
+    outside: Outside, folder: str, knowledge: Knowledge, facts: Facts, lang: str, clean: Callable[[str], str]
+) -> tuple[Finding, ...]:
+    """What the logs of a build folder say."""
+    from doctor.engine.match import Matcher
+    from doctor.facts.build_folder import logs
+    from doctor.logs.paste import Paste
+
+    rules = [rule for rule in knowledge.rules if rule.id.startswith("build/")]
+    found: list[Finding] = []
+    for path, text in logs(outside, outside.real_path(folder)):
+        hits = Matcher(rules).sift(Paste([text.encode()]))
+        for finding in diagnose(
+            rules, nothing_known("a build log"), hits, lang=lang, source=path, clean=clean
+        ).findings:
+            if finding.evidence and finding.rule not in [told.rule for told in found]:
+                found.append(finding)
+    return tuple(found)
+
+
+def cmake_line(outside: Outside, facts: Facts, lang: str) -> Correction:
+    """The cmake line for the cards and the toolkit of this machine."""
+    from doctor.engine.load import read_table, rules_folder
+    from doctor.facts.cmake_line import plan
+
+    made = plan(read_table(outside, rules_folder(outside), "cuda"), known(facts.gpu), known(facts.cuda))
+    return Correction(
+        say("cmake_line", lang), None, tuple(("", "", None, words) for words in made.remarks), made.command
+    )
+
+
+def corrections(facts: Facts, others: list[Launch]) -> tuple[Correction, ...]:
+    """What each launch command looks like on its build."""
+    from doctor.engine.correct import correction
+
+    build = known(facts.build)
+    number = known(build.number) if build is not None else None
+    found = [known(facts.launch), *others]
+    return tuple(correction(launch, number) for launch in found if launch is not None)
 
 
 def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
@@ -90,6 +170,8 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
         key_variable=options.key,
         want_hash=options.hash,
         subjects=tuple(name for name in names if name in wanted),
+        build_number=options.for_build,
+        build_dir=options.build_dir,
         progress=_progress if options.hash and sys.stderr.isatty() else None,
     )
 
@@ -97,14 +179,21 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
 def _check_places(options: argparse.Namespace, outside: Outside) -> None:
     """Raises UsageError when what the user named is not there or cannot be what it should be."""
     from doctor.facts.urls import parse_address
-    from doctor.launch.command import parse_command
 
     if options.server is not None and (problem := parse_address(options.server).problem):
         raise UsageError(f"--server: {options.server.rpartition('@')[2]!r}: {problem}")
-    if options.launch is not None and parse_command(options.launch) is None:
-        raise UsageError('--launch wants a command that starts llama-server, such as "llama-server -m model.gguf"')
+    if options.launch is not None:
+        found = find(outside, Vault(), text=options.launch)
+        if isinstance(found, Unknown):
+            raise UsageError(f"--launch: {found.reason}")
     if options.model is not None:
         must_exist(outside, "--model", options.model)
+    if options.build_dir is not None:
+        from doctor.facts.build_folder import has_cache
+
+        must_exist(outside, "--build-dir", options.build_dir)
+        if not has_cache(outside, outside.real_path(options.build_dir)):
+            raise UsageError(f"--build-dir: {options.build_dir}: no CMakeCache.txt here: configure with cmake -B first")
     if options.binary is not None and outside.which(options.binary) is None:
         must_exist(outside, "--binary", options.binary)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.commands.answer import answer, left_out, must_exist, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.fit import nearest
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 def log(options: argparse.Namespace, outside: Outside) -> Exit:
     """Read the file (or standard input) and answer with what is wrong in it."""
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     if options.model is not None:
         must_exist(outside, "--model", options.model)
     source = "input" if options.file == "-" else options.file
@@ -67,7 +69,7 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         healthy=understood,
         notes=(say("guessed", lang),) if any(finding.status == "guess" for finding in found.findings) else (),
     )
-    return answer(report, options, lang, clean)
+    return answer(report, options, lang, clean, outside=outside)
 
 
 def nothing(facts: Facts, lang: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.commands.answer import on_terminal, redactor, show, speaks_unicode, write
+from doctor.commands.html import must_be_writable
 from doctor.exits import Exit, UsageError
 from doctor.facts.record import known
 from doctor.report.words import language
@@ -13,6 +14,7 @@ from doctor.secrets import Vault
 if TYPE_CHECKING:
     import argparse
 
+    from doctor.commands.plan_opinion import Opinion
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
     from doctor.facts.record import Fact
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from doctor.memory.remedies import Step
     from doctor.memory.rooms import Outcome, Wish
     from doctor.outside import Outside
+    from doctor.redact import Redactor
 
 GOALS = ("speed", "context", "quality")
 
@@ -52,6 +55,7 @@ class Planned(NamedTuple):
     notes: tuple[str, ...]
     speeds: tuple[Fact[Speed], ...] = ()
     asked_speed: Fact[Speed] = None
+    opinion: Opinion | None = None
 
 
 def plan(options: argparse.Namespace, outside: Outside) -> Exit:
@@ -67,9 +71,12 @@ def plan(options: argparse.Namespace, outside: Outside) -> Exit:
 
 def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
-    found = planned(options, outside, vault)
+    found = planned(options, outside, vault, lang)
+    if options.html is not None:
+        _write_page(found, options, outside, clean, lang)
     if options.format == "json":
         from doctor.report import plan_json
 
@@ -84,6 +91,18 @@ def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
     return Exit.OK if fits(found) else Exit.FINDINGS
 
 
+def _write_page(found: Planned, options: argparse.Namespace, outside: Outside, clean: Redactor, lang: str) -> None:
+    from doctor.commands.html import write_page
+    from doctor.engine.finding import Report
+    from doctor.report import plan as plan_text
+
+    rows = list(plan_text.rows(found, clean, lang, drawn=False, unicode=True))
+    verdict = next((row for row in rows if row.pieces and row.pieces[0][0] in ("ok", "error", "warning")), rows[0])
+    rows.remove(verdict)
+    title = "".join(text for _, text in verdict.pieces)
+    write_page(outside, options, Report("plan", (), (), {}), lang, head=tuple(rows), title=title)
+
+
 def fits(found: Planned) -> bool:
     """Whether what was asked for can be had: the command as it stands; else any set-up at all."""
     if found.asked is not None:
@@ -93,7 +112,7 @@ def fits(found: Planned) -> bool:
     return found.plan is None or bool(found.plan.profiles)
 
 
-def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Planned:
+def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: str = "en") -> Planned:
     """All the numbers. Raises UsageError."""
     from doctor.commands.plan_inputs import beside, build_of, launch_of, look, open_model, ram_here
     from doctor.commands.plan_rooms import ram_of, rooms_of
@@ -112,10 +131,11 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
     build, source = build_of(options, facts, table.newest)
     if options.output == "preset" and build < PRESETS_SINCE:
         raise UsageError(f"--output preset: llama-server reads presets from b{PRESETS_SINCE} on, this is b{build}")
-    path = options.model or (known(launch.model) if launch else None)
+    path = options.model or (known(launch.model) or known(launch.hf_repo) if launch else None)
     if not path:
         raise UsageError("plan wants a model: a GGUF file, or --launch with a command that names one")
-    file = open_model(outside, path, "MODEL" if options.model else "--launch")
+    notes: list[str] = []
+    file = open_model(outside, path, "MODEL" if options.model else "--launch", vault)
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)
     given = read_options(known(launch.options) or ()) if launch else Options()
@@ -126,7 +146,6 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         if rooms.source in ("found", "none")
         else None
     )
-    notes: list[str] = []
     wish = Wish(
         model=file.model,
         abilities=abilities(table, build),
@@ -138,7 +157,15 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault) -> Plan
         draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
         mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
-    return _with_speeds(outside, _reckon(options, file, build, source, rooms, wish, launch, table, notes))
+    found = _with_speeds(outside, _reckon(options, file, build, source, rooms, wish, launch, table, notes))
+    if not options.verify:
+        return found
+    from doctor.commands.plan_opinion import second_opinion
+    from doctor.memory.rooms import Scales
+
+    if file.url:
+        raise UsageError("--verify wants a model on this machine: llama-fit-params reads the file itself")
+    return found._replace(opinion=second_opinion(outside, facts, launch, file.path, given, Scales(wish), lang))
 
 
 def _with_speeds(outside: Outside, found: Planned) -> Planned:
@@ -228,8 +255,9 @@ def command_for(
     more = words_of(changes, table, build)
     if launch is None:
         return fresh(path, more)
-    kept = without(launch, [change.name for change in changes])
-    named = () if known(launch.model) is not None else ("--model", path)
+    other = path != known(launch.model)  # MODEL was given too
+    kept = without(launch, [*(change.name for change in changes), *(["--model"] if other else [])])
+    named = ("--model", path) if other else ()
     return (*kept, *named, *more) if kept else fresh(path, more)
 
 

@@ -27,7 +27,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts |
         name
         for name, needed in (
             ("launch", options.launch is not None),
-            ("build", options.build is None),
+            ("build", options.build is None or options.verify),
             ("gpu", here),
             ("machine", here and options.ram is None),
         )
@@ -68,12 +68,16 @@ def build_of(options: argparse.Namespace, facts: Facts | None, newest: int) -> t
     return newest, "newest"
 
 
-def open_model(outside: Outside, path: str, option: str) -> ModelFile:
-    """The model the user named. Raises UsageError."""
-    from doctor.facts.model_file import load_model
+def open_model(outside: Outside, path: str, option: str, vault: Vault) -> ModelFile:
+    """The model the user named: a file, or one on the network of which the header is read. Raises UsageError."""
+    from doctor.facts.model_file import load_model, load_remote
+    from doctor.gguf.addresses import looks_remote
 
-    if re.match(r"(?:https?|hf|ftp)://", path):
-        raise UsageError(f"{option}: {path.split('?')[0]}: give a file on this machine")
+    if looks_remote(path) and ("://" in path or not outside.exists(path)):
+        remote = load_remote(outside, path, vault)
+        if isinstance(remote, str):
+            raise UsageError(f"{option}: {remote}")
+        return remote
     try:
         found = load_model(outside, outside.real_path(path))
     except OutsideError as error:

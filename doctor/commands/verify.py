@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.commands.html import must_be_writable
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.load import load
@@ -41,6 +42,7 @@ WAY = ("ladders", "server")
 def verify(options: argparse.Namespace, outside: Outside) -> Exit:
     """Climb every ladder that was asked for and answer."""
     lang = language(options.lang, dict(outside.environ))
+    must_be_writable(outside, options)
     vault = Vault()
     clean = redactor(outside, vault)
     facts = look(options, outside, vault)
@@ -57,7 +59,14 @@ def verify(options: argparse.Namespace, outside: Outside) -> Exit:
         healthy=bool(ladders),
     )
     shown = clean.tree(plain["ladders"])
-    return answer(report, options, lang, clean, head=lambda unicode: ladder_rows(shown, lang=lang, unicode=unicode))
+    return answer(
+        report,
+        options,
+        lang,
+        clean,
+        head=lambda unicode: ladder_rows(shown, lang=lang, unicode=unicode),
+        outside=outside,
+    )
 
 
 def about_the_way(findings: tuple[Finding, ...], ladders: tuple[Ladder, ...]) -> tuple[Finding, ...]:

@@ -44,13 +44,20 @@ def _faults_of(rule: Rule, rules: tuple[Rule, ...], ids: set[str], causes: set[s
     for name in rule.differential:
         if name not in ids:
             yield f"differential {name!r}, and there is no such rule"
+    own = any(when.each for when in rule.when)
+    if not own and any(not edit.client for remedy in rule.remedies for edit in remedy.edits):
+        yield 'an edit wants a client: each = "clients" or "ladders", or client = "{…}"'
     groups = {name for symptom in rule.symptoms for name in re.compile(symptom.pattern).groupindex}
     local = {EACH[when.each]: _record_of(field_types(Facts)[when.each]) for when in rule.when if when.each}
+    told = {**local, "client": _record_of(field_types(Facts)["clients"])} if "ladder" in local else local
     for text in _expressions(rule):
         yield from expression_faults(text, local)
         yield from _unknown_groups(text, groups)
+    for text in _of_remedies(rule):
+        yield from expression_faults(text, told)
+        yield from _unknown_groups(text, groups)
     for template in _templates(rule):
-        yield from template_faults(template, local)
+        yield from template_faults(template, told)
         yield from _unknown_groups(template, groups)
     if (rule.symptoms or rule.when) and not {True, False} <= {example.match for example in rule.examples}:
         yield "wants at least one example that matches and one that does not"
@@ -156,13 +163,20 @@ def _unknown_groups(text: str, groups: set[str]) -> Iterator[str]:
 def _expressions(rule: Rule) -> Iterator[str]:
     yield from (when.expr for when in rule.when)
     yield from (symptom.condition for symptom in rule.symptoms if symptom.condition)
+
+
+def _of_remedies(rule: Rule) -> Iterator[str]:
     yield from (remedy.condition for remedy in rule.remedies if remedy.condition)
+    targets = (edit.target for remedy in rule.remedies for edit in remedy.edits)
+    yield from (target for target in targets if not target.isidentifier())
 
 
 def _templates(rule: Rule) -> Iterator[str]:
     for text in (rule.title, rule.why, rule.decide, *(remedy.text for remedy in rule.remedies)):
         yield from text
     yield from (remedy.command for remedy in rule.remedies)
+    for edit in (edit for remedy in rule.remedies for edit in remedy.edits):
+        yield from (edit.value, edit.client)
 
 
 def _unknown_paths(node: ast.AST, local: dict[str, Any]) -> Iterator[str]:

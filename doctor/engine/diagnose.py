@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.conditions import Evaluator, parse, truth
+from doctor.engine.edits import edits_of
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, every
 from doctor.engine.rules import EACH, SEVERITIES, in_builds
 from doctor.engine.templates import fill, fill_known
@@ -217,15 +218,29 @@ def _facts_read(evaluator: Evaluator, source: str) -> tuple[Evidence, ...]:
         owner: Any = evaluator.owners.get(path)
         subject = _subject(path)
         if hasattr(owner, "shown"):
-            line = known(getattr(owner, "line", None))
-            shown[Evidence(owner.shown(), str(getattr(owner, "source", subject if line is None else source)), line)] = (
-                None
-            )
+            line = known(getattr(owner, "line", None)) or None
+            place = getattr(owner, "source", "") or (subject if line is None else source)
+            shown[Evidence(owner.shown(), str(place), line)] = None
+            continue
+        placed = _placed(evaluator, path) if value is not None else None
+        if placed is not None:
+            shown[placed] = None
             continue
         words = "absent" if value is None else ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
         words = "none" if words == "" else words
         shown[Evidence(f"{path} = {words}", subject, None)] = None
     return tuple(shown)[:MOST_EVIDENCE]
+
+
+def _placed(evaluator: Evaluator, path: str) -> Evidence | None:
+    """The words in a file that a fact comes from, where its record can tell (`place_of`)."""
+    whole, bracket, key = path.partition("[")
+    owner = evaluator.owners.get(whole)
+    finder = getattr(owner, "place_of", None)
+    if finder is None:
+        return None
+    found = finder(whole.rpartition(".")[2] + bracket + key)
+    return Evidence(*found) if found else None
 
 
 def _subject(path: str) -> str:
@@ -240,7 +255,7 @@ def _rank(fired: _Fired) -> tuple[int, int, int, int, str]:
 
 def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[str], str]) -> Finding:
     rule = fired.rule
-    evaluator = Evaluator({**roots, "match": fired.match}, clean, fired.local())
+    evaluator = Evaluator({**roots, "match": fired.match}, clean, _with_client(fired.local(), roots))
     remedies = []
     for remedy in rule.remedies:
         if remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is False:
@@ -248,7 +263,7 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[s
         text = fill(remedy.text.get(lang), evaluator)
         command = fill(remedy.command, evaluator) if remedy.command else ""
         if text is not None and command is not None:
-            remedies.append(Advice(text, command, remedy.price))
+            remedies.append(Advice(text, command, remedy.price, edits_of(remedy, evaluator, roots.get("clients"))))
     return Finding(
         rule=rule.id,
         cause=rule.cause,
@@ -264,6 +279,15 @@ def _finding(fired: _Fired, roots: dict[str, Any], lang: str, clean: Callable[[s
         subjects=fired.subjects,
         about=fired.about(),
     )
+
+
+def _with_client(local: dict[str, tuple[str, Any]], roots: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """The same; the client whose ladder it is has a name too."""
+    name = getattr(local.get("ladder", ("", None))[1], "name", None)
+    for place, client in enumerate(known(roots.get("clients")) or ()):
+        if name is not None and "client" not in local and client.name == name:
+            return {**local, "client": (f"clients[{place}]", client)}
+    return local
 
 
 def _explains(rule: Rule, other: Rule) -> bool:

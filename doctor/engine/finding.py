@@ -14,12 +14,33 @@ class Evidence(NamedTuple):
     line: int | None
 
 
+class Edit(NamedTuple):
+    """A change of one setting in a file of a client. It holds what will be written: not redacted, never shown as it is.
+
+    `setting` is what is changed, in short; `action`, `value` as in a rule's `edit`. `pointer` is the place in `file` as a
+    JSON pointer; `kind` what stands there: text, number, bool, object, or "" for what stands there now.
+    `blank`: to remove it an empty text is written, which beats a variable of the shell.
+    """
+
+    setting: str
+    action: str
+    value: str
+    file: str
+    pointer: str
+    kind: str
+    blank: bool = False
+
+
 class Advice(NamedTuple):
-    """One way out, with the command to type ("" when there is none) and what it costs."""
+    """One way out, with the command to type ("" when there is none) and what it costs.
+
+    `edits` are the changes of settings that carry it out, () where doctor cannot make it.
+    """
 
     text: str
     command: str
     price: str
+    edits: tuple[Edit, ...] = ()
 
 
 class Finding(NamedTuple):
@@ -54,6 +75,20 @@ def every(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield from every(finding.explains)
 
 
+class Correction(NamedTuple):
+    """A launch command as a build wants it. `name` says which (a service, a model, a file), "" for the only one.
+
+    `build` is the number it was held against, None when that is the newest one known. `changes` are (place, what stands
+    there, what to write, why): what to write is "" for words to leave out and None for what nobody can know. `command` is
+    the whole, None when nothing on the command line itself is to be changed.
+    """
+
+    name: str
+    build: int | None
+    changes: tuple[tuple[str, str, str | None, str], ...]
+    command: str | None
+
+
 class NotChecked(NamedTuple):
     """A check that could not be made, and why."""
 
@@ -75,3 +110,4 @@ class Report(NamedTuple):
     found_nothing: str = ""
     healthy: bool = False
     notes: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()

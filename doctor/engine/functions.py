@@ -10,7 +10,7 @@ import shlex
 from typing import Any
 
 from doctor.facts.record import Unknown
-from doctor.facts.urls import is_local, same_server
+from doctor.facts.urls import is_local, parse_address, same_server
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
@@ -186,6 +186,18 @@ def _has_option(launch: Any, name: str) -> Any:
     return any(option.name == name or option.spelling == name for option in options)
 
 
+def _nearest(text: Any, items: Any) -> Any:
+    """The item of a list that a text was meant to be: the only one, else the most alike; absent where none is alike."""
+    import difflib
+
+    names = [str(item) for item in items]
+    if len(names) == 1:
+        return names[0]
+    lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(str(text).lower()[:200], list(lower)[:200], 1, 0.6)
+    return lower[close[0]] if close else None
+
+
 FUNCTIONS: dict[str, Any] = {
     "known": lambda value: _has(value),
     "absent": _absent,
@@ -203,6 +215,8 @@ FUNCTIONS: dict[str, Any] = {
     "place": _place,
     "same_server": _text(lambda url, base: same_server(url, str(base))),
     "is_local": _text(is_local),
+    "host": _text(lambda url: parse_address(url).host),
+    "nearest": _present(_nearest),
     "number": _number,
     "version": _version,
     "len": _present(len),

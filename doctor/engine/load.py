@@ -9,7 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.engine.rules import Rule, RuleError, in_builds, rule_from_toml
+from doctor.engine.reader import RuleError
+from doctor.engine.rules import Rule, in_builds, rule_from_toml
 
 if TYPE_CHECKING:
     from doctor.outside import Outside
@@ -18,7 +19,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
-FORMAT = 7
+FORMAT = 8
 
 
 class Knowledge(NamedTuple):
@@ -102,6 +103,9 @@ def _check_language(rule: Rule) -> None:
     conditions += [remedy.condition for remedy in rule.remedies if remedy.condition]
     texts = [text.get(lang) for text in (rule.title, rule.why, rule.decide) for lang in ("en", "zh")]
     texts += [words for remedy in rule.remedies for words in (*remedy.text, remedy.command)]
+    edits = [edit for remedy in rule.remedies for edit in remedy.edits]
+    conditions += [edit.target for edit in edits]
+    texts += [words for edit in edits for words in (edit.value, edit.client)]
     try:
         for expression in conditions:
             parse(expression)
@@ -230,7 +234,8 @@ def _plain(value: Any) -> Any:
 
 
 def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
-    from doctor.engine.rules import Example, Remedy, Symptom, Text, When
+    from doctor.engine.reader import Text
+    from doctor.engine.rules import EditRule, Example, Remedy, Symptom, When
 
     made = []
     for row in rules:
@@ -242,7 +247,10 @@ def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
                 differential, references,
                 tuple(Symptom(*item) for item in symptoms),
                 tuple(When(*item) for item in when),
-                tuple(Remedy(Text(*item[0]), *item[1:]) for item in remedies),
+                tuple(
+                    Remedy(Text(*words), command, price, condition, tuple(EditRule(*edit) for edit in edits))
+                    for words, command, price, condition, edits in remedies
+                ),
                 tuple(Example(*item) for item in examples),
                 fallback,
             )

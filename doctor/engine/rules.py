@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from doctor.engine.reader import Reader, RuleError, Text
+
 SEVERITIES = ("error", "warning", "note")
 PRICES = ("none", "speed", "quality", "context", "restart", "download", "money", "work")
 EACH = {"clients": "client", "ladders": "ladder"}
 """Lists of facts that a condition can look at item by item, and the name of an item in its expressions."""
 PLACES = ("any", "log", "command", "config")
-
-
-class RuleError(ValueError):
-    """A rule file that cannot be used; the message names the file and what is wrong."""
-
-
-class Text(NamedTuple):
-    """The same words in English and Chinese."""
-
-    en: str
-    zh: str
-
-    def get(self, lang: str) -> str:
-        """The words in `lang`."""
-        return self.zh if lang == "zh" else self.en
 
 
 class Symptom(NamedTuple):
@@ -60,13 +47,32 @@ class When(NamedTuple):
     each: str
 
 
+class EditRule(NamedTuple):
+    """How a remedy changes one setting of a client.
+
+    `action`: set, append (to a list with commas), remove, clean (a key: without blanks, quotes, line breaks and
+    `Bearer`). `target` is a name of `WRITABLE`, or an expression whose value is a setting or a credential: the place it
+    stands in is meant. `value` is a text with {…}, "" for a key that the user gives. `client` is a text with the name of
+    the client, "" for the one that the rule looks at.
+    """
+
+    action: str
+    target: str
+    value: str
+    client: str
+
+
 class Remedy(NamedTuple):
-    """What to do. It is offered when `condition` is not false and every number in it can be computed."""
+    """What to do. It is offered when `condition` is not false and every number in it can be computed.
+
+    `edits` are the changes of settings that carry it out, all of them in one file; () where it is no such change.
+    """
 
     text: Text
     command: str
     price: str
     condition: str
+    edits: tuple[EditRule, ...] = ()
 
 
 class Example(NamedTuple):
@@ -106,7 +112,7 @@ class Rule(NamedTuple):
 
 def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     """The rule of a parsed rule file. Raises RuleError with every fault of shape that would make it unusable."""
-    reader = _Reader(rule_id, data)
+    reader = Reader(rule_id, data)
     reader.only(
         "id", "cause", "severity", "priority", "title", "why", "decide", "phrases", "explains", "differential",
         "references", "symptom", "when", "remedy", "example", "fallback", "each",
@@ -149,7 +155,7 @@ def rule_from_toml(rule_id: str, data: dict[str, Any]) -> Rule:
     return rule
 
 
-def _symptom(item: _Reader) -> Symptom:
+def _symptom(item: Reader) -> Symptom:
     from doctor.engine.literals import literals_of
 
     item.only("pattern", "also", "unless", "if", "place", "builds", "likely", "last")
@@ -189,80 +195,40 @@ def _check_pattern(where: str, pattern: str) -> None:
         raise RuleError(f"{where}: pattern {pattern!r}: {trouble}")
 
 
-def _remedy(item: _Reader) -> Remedy:
-    item.only("en", "zh", "command", "price", "if")
+def _remedy(item: Reader) -> Remedy:
+    item.only("en", "zh", "command", "price", "if", "edit")
     return Remedy(
         text=Text(item.text("en"), item.text("zh")),
         command=item.text("command", ""),
         price=item.choice("price", PRICES, "none"),
         condition=item.text("if", ""),
+        edits=tuple(_edit(edit) for edit in item.inline_tables("edit")),
     )
 
 
-class _Reader:
-    """Reads typed values out of a TOML table and says in one line what is wrong with it."""
+ACTIONS = ("set", "append", "remove", "clean")
 
-    def __init__(self, where: str, data: dict[str, Any]) -> None:
-        self.where = where
-        self.data = data
 
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.data.get(key, default)
-        if not isinstance(value, str) or (default is None and not value.strip()):
-            raise RuleError(f"{self.where}: {key} must be text")
-        return value.strip("\n")
+def _edit(item: Reader) -> EditRule:
+    from doctor.facts.clients.record import WRITABLE
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            raise RuleError(f"{self.where}: {key} must be a list of texts")
-        return tuple(value)
+    item.only(*ACTIONS, "value", "client")
+    actions = [action for action in ACTIONS if action in item.data]
+    if len(actions) != 1:
+        raise RuleError(f"{item.where}: one of {', '.join(ACTIONS)} must be there")
+    target = item.text(actions[0])
+    if target.isidentifier() and target not in WRITABLE:
+        raise RuleError(f"{item.where}: unknown setting {target!r}; known are {', '.join(WRITABLE)}")
+    value = item.text("value", "")
+    if actions[0] in ("remove", "clean") and value:
+        raise RuleError(f"{item.where}: {actions[0]} takes no value")
+    if actions[0] in ("set", "append") and not value and target.isidentifier() and target not in _VALUELESS:
+        raise RuleError(f"{item.where}: value must be text")
+    return EditRule(actions[0], target, value, item.text("client", ""))
 
-    def words(self, key: str, *, required: bool = True) -> Text:
-        value = self.data.get(key)
-        if value is None and not required:
-            return Text("", "")
-        if not isinstance(value, dict) or set(value) != {"en", "zh"}:
-            raise RuleError(f"{self.where}: {key}.en and {key}.zh must both be there")
-        return Text(
-            _Reader(f"{self.where}: {key}", value).text("en"), _Reader(f"{self.where}: {key}", value).text("zh")
-        )
 
-    def choice(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-        value = self.data.get(key, default)
-        if value not in allowed:
-            raise RuleError(f"{self.where}: {key} = {value!r} is not one of {', '.join(allowed)}")
-        return str(value)
-
-    def integer(self, key: str, default: int) -> int:
-        value = self.data.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 100:
-            raise RuleError(f"{self.where}: {key} must be a whole number from 0 to 100")
-        return value
-
-    def flag(self, key: str, default: bool = False) -> bool:
-        value = self.data.get(key, default)
-        if not isinstance(value, bool):
-            raise RuleError(f"{self.where}: {key} must be true or false")
-        return value
-
-    def table(self, key: str) -> dict[str, Any]:
-        value = self.data.get(key, {})
-        if not isinstance(value, dict):
-            raise RuleError(f"{self.where}: {key} must be a table")
-        return value
-
-    def tables(self, key: str) -> list[_Reader]:
-        value = self.data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise RuleError(f"{self.where}: write [[{key}]]")
-        return [_Reader(f"{self.where}: {key} {number}", item) for number, item in enumerate(value, 1)]
-
-    def only(self, *keys: str) -> bool:
-        unknown = sorted(set(self.data) - set(keys))
-        if unknown:
-            raise RuleError(f"{self.where}: unknown key {unknown[0]!r}; known are {', '.join(keys)}")
-        return True
+_VALUELESS = ("key", "model_entry")
+"""Settings that are set without a value: a key is given by the user, an entry may be empty."""
 
 
 def in_builds(span: str, number: int | None) -> bool:

@@ -176,7 +176,7 @@ def rooms_of_log(log: Log) -> tuple[Room, ...]:
 
 def wish_of(outside: Outside, path: str, launch: Launch, build: int | None) -> Wish | Unknown:
     """The model and the options of a launch command, without cards."""
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
     from doctor.facts.model_file import load_model
     from doctor.launch.table import load_table
     from doctor.launch.write import abilities

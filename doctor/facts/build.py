@@ -6,15 +6,17 @@ import ntpath
 import posixpath
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.record import Fact, Unknown, known, not_collected
 
 if TYPE_CHECKING:
     from doctor.facts.launch import Launch
+    from doctor.launch.help_text import HelpOption
     from doctor.outside import Completed, Outside
 
 VERSION_SECONDS = 15.0
+HELP_SECONDS = 4.0
 DEVICES_SECONDS = 30.0  # starting CUDA on a slow driver takes seconds
 DEVICES_SINCE = 4167  # --list-devices
 CACHE_LIMIT = 4 << 20
@@ -24,6 +26,8 @@ _CACHE_LINE = re.compile(
 _MISSING_LIBRARY = re.compile(
     r"error while loading shared libraries: .{1,300}|Library not loaded: .{1,300}|image not found.{0,100}"
 )
+# What a launch file says of these is not passed on: a library it names would be run.
+_LOADED = ("LD_LIBRARY_PATH", "GGML_BACKEND_PATH", "GGML_METAL_PATH_RESOURCES")
 # Variables that decide which devices a server sees: --list-devices is asked with those of the launch.
 _DEVICE_VARIABLES = (
     "CUDA_",
@@ -54,13 +58,14 @@ class BuildDevice:
 class Build:
     """The llama-server in use.
 
-    `source`: option, launch, process, path, common-place, server, log. `number` is the build ("b6143" -> 6143),
+    `source`: option, launch, process, path, common-place, build-dir, server, log. `number` is the build ("b6143" -> 6143),
     resolved by commit where the binary only prints 1 or 0. `upstream` is whether the commit is one of llama.cpp itself;
     a fork's numbers and options mean something else. `age_days` counts from the day of that build. `backends` are those
     of `--list-devices`, of the libraries beside the binary and of its build folder (CUDA, Vulkan, HIP, Metal, SYCL,
     CPU, …). `gpu_backend` is whether any of them drives a GPU. `devices` are those `--list-devices` names, none on a
     CPU build. `cmake` holds GGML_*, LLAMA_*, CMAKE_CUDA_ARCHITECTURES and the like of CMakeCache.txt, absent outside a
-    build folder.
+    build folder; `cmake_unused` are those of them that were given and that llama.cpp never asked for, and
+    `cuda_architectures` the compute capabilities it was compiled for (86), unknown for "native".
     """
 
     path: Fact[str]
@@ -74,6 +79,16 @@ class Build:
     gpu_backend: Fact[bool]
     devices: Fact[tuple[BuildDevice, ...]]
     cmake: Fact[dict[str, str]]
+    cmake_unused: Fact[tuple[str, ...]]
+    cuda_architectures: Fact[tuple[int, ...]]
+
+
+class Cache(NamedTuple):
+    """What CMakeCache.txt says."""
+
+    settings: dict[str, str]
+    unused: tuple[str, ...]
+    architectures: Fact[tuple[int, ...]]
 
 
 def collect(outside: Outside, *, option: str | None, launch: Fact[Launch]) -> Build:
@@ -110,11 +125,12 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
     from doctor.facts.build_table import identify
 
     folder = _parent(outside.real_path(path))
-    cmake = _cmake(outside, folder)
+    cache = cmake_of(outside, folder)
+    cmake: Fact[dict[str, str]] = cache.settings if isinstance(cache, Cache) else cache
     answer = _run(outside, [path, "--version"], VERSION_SECONDS, environ)
     if isinstance(answer, Unknown):
         silent = not_collected(Build, answer.reason)
-        return replace(silent, path=path, source=source, cmake=cmake)
+        return replace(silent, path=path, source=source, cmake=cmake, **_of_cache(cache))
     version = parse_version(f"{answer.stdout}\n{answer.stderr}")
     identity = identify(outside, version.number, version.commit) if version else None
     number = known(identity.number) if identity else None
@@ -128,7 +144,7 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
             words = f"{listed.stdout}\n{listed.stderr}"
             found = parse_devices(words)
             devices = Unknown("--list-devices printed no list") if found is None else found
-    backends = backends_of(known(devices) or (), _libraries(outside, folder), words) | _configured(cmake)
+    backends = backends_of(known(devices) or (), _libraries(outside, folder), words) | configured(cmake)
     if not backends and isinstance(devices, tuple):
         backends = {
             "CPU"
@@ -147,6 +163,7 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
         gpu_backend=bool(backends & GPU_BACKENDS) if backends else unread,
         devices=devices,
         cmake=cmake,
+        **_of_cache(cache),
     )
 
 
@@ -172,11 +189,22 @@ def _run(outside: Outside, argv: list[str], seconds: float, environ: dict[str, s
 def device_environment(outside: Outside, launch: Launch | None) -> dict[str, str]:
     """Our variables without LLAMA_* (a bad one would stop --version), with those of the launch that choose devices."""
     variables = known(launch.environment) if launch is not None and not known(launch.other_user) else None
+    if launch is not None and known(launch.source) in ("file", "folder"):
+        variables = {name: value for name, value in (variables or {}).items() if name not in _LOADED}
     environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
     for name, value in (variables or {}).items():
         if name.startswith(_DEVICE_VARIABLES):
             environ[name] = value
     return environ
+
+
+def own_options(outside: Outside, path: str) -> dict[str, HelpOption] | None:
+    """The options a llama-server lists in its --help; None when it does not run or prints something else."""
+    from doctor.launch.help_text import read_help
+
+    environ = {name: value for name, value in outside.environ.items() if not name.startswith("LLAMA_")}
+    answer = _run(outside, [path, "--help"], HELP_SECONDS, environ)
+    return None if isinstance(answer, Unknown) else read_help(f"{answer.stdout}\n{answer.stderr}")
 
 
 def _parent(path: str) -> str:
@@ -203,7 +231,13 @@ def _libraries(outside: Outside, folder: str) -> list[str]:
     return names
 
 
-def _cmake(outside: Outside, folder: str) -> Fact[dict[str, str]]:
+def _of_cache(cache: Fact[Cache]) -> dict[str, Any]:
+    if isinstance(cache, Cache):
+        return {"cmake_unused": cache.unused, "cuda_architectures": cache.architectures}
+    return {"cmake_unused": cache, "cuda_architectures": cache}
+
+
+def cmake_of(outside: Outside, folder: str) -> Fact[Cache]:
     """Settings of the build folder the program lies in (build/bin, build/bin/Release); absent when it lies in none."""
     from doctor.outside import OutsideError
 
@@ -217,15 +251,29 @@ def _cmake(outside: Outside, folder: str) -> Fact[dict[str, str]]:
             folder = _parent(folder)
             continue
         found: dict[str, str] = {}
+        unused: list[str] = []
         for line in text.splitlines():
             entry = _CACHE_LINE.fullmatch(line.strip())
             if entry and entry[2] not in ("INTERNAL", "STATIC") and len(found) < 500:
                 found[entry[1]] = entry[3][:500]
-        return found
+                # -DNAME=… alone leaves this type until an option() of that name is met: none was.
+                if entry[2] == "UNINITIALIZED" and not entry[1].startswith("CMAKE_"):
+                    unused.append(entry[1])
+        return Cache(found, tuple(unused), _architectures(found.get("CMAKE_CUDA_ARCHITECTURES")))
     return None
 
 
-def _configured(cmake: Fact[dict[str, str]]) -> set[str]:
+def _architectures(text: str | None) -> Fact[tuple[int, ...]]:
+    """ "86;89", "75-virtual;86-real", "120a-real" as numbers."""
+    if text is None:
+        return None
+    numbers = [int(found[1]) for part in text.split(";") if (found := re.match(r"\s*(\d{2,3})", part))]
+    if not numbers:
+        return Unknown(f"CMAKE_CUDA_ARCHITECTURES is {text[:40]!r}: what that was is known only where it was built")
+    return tuple(sorted(set(numbers)))
+
+
+def configured(cmake: Fact[dict[str, str]]) -> set[str]:
     """Backends a build folder was configured for."""
     from doctor.facts.build_output import CMAKE_BACKENDS
 

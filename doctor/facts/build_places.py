@@ -7,6 +7,7 @@ import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.record import Fact, Unknown, known
+from doctor.launch.modelfile import OLLAMA
 
 if TYPE_CHECKING:
     from doctor.facts.launch import Launch
@@ -87,13 +88,28 @@ def _in_use(outside: Outside, launch: Launch) -> Fact[Place]:
     if pid is not None:
         return _of_process(outside, pid)
     program = known(launch.program)
-    if program is None:
+    if program is None or program == OLLAMA:
         return None
+    if known(launch.source) in ("file", "folder"):
+        return _of_file(outside, program)
     if "/" not in program and "\\" not in program:
         found = outside.which(program)
         return Place(found, "launch") if found else None
     path = outside.real_path(program)
     return Place(path, "launch") if outside.exists(path) else None
+
+
+def _of_file(outside: Outside, program: str) -> Fact[Place]:
+    """The program a launch file names. A file may be anybody's: what it names is run only when it is a usual one."""
+    path = outside.real_path(program)
+    usual = [outside.which("llama-server"), *(_program_in(outside, folder) for folder in _folders(outside))]
+    if path in [outside.real_path(found) for found in usual if found]:
+        return Place(path, "launch")
+    if "/" not in program and "\\" not in program:
+        return None
+    if not outside.exists(path):
+        return None
+    return Unknown(f"{program} stands in a file, and is run only when you name it: --binary {program}")
 
 
 def _of_process(outside: Outside, pid: int) -> Fact[Place]:

@@ -24,7 +24,7 @@ class Identity(NamedTuple):
 def identify(outside: Outside, number: int | None, commit: str | None) -> Identity:
     """The build of a number and a commit as a program prints them (build 1, commit 7e4c0a9); either may be missing."""
     from doctor.engine.load import read_table_text, rules_folder
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
 
     try:
         commits = read_table_text(outside, rules_folder(outside), "build_commits.txt")
@@ -49,7 +49,7 @@ def age_in_days(outside: Outside, number: int) -> Fact[int]:
     from datetime import date, timedelta
 
     from doctor.engine.load import read_table_text, rules_folder
-    from doctor.engine.rules import RuleError
+    from doctor.engine.reader import RuleError
 
     try:
         rows = [

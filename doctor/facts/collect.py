@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.facts.launch import Launch
+    from doctor.launch.help_text import HelpOption
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -31,6 +32,7 @@ DEADLINES = {
     "speed": 5.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
+OTHERS_LIMIT = 16
 HASH_DEADLINE = 24 * 3600.0
 LEFT_OUT = "left out by --only or --skip"
 CRASHED = "the check crashed: "
@@ -51,11 +53,16 @@ class Wishes(NamedTuple):
     want_hash: bool = False
     subjects: tuple[str, ...] = LOOKED_AT
     progress: Callable[[int, int], None] | None = None
+    build_number: int | None = None
+    build_dir: str | None = None
 
 
-def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
-    """Facts about this machine. A collector that fails or is late leaves its subject unknown with the reason."""
-    from doctor.facts import build, cuda, gguf, gpu, launch, machine, server
+def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch] | None = None) -> Facts:
+    """Facts about this machine. A collector that fails or is late leaves its subject unknown with the reason.
+
+    `others` is given the further servers of a launch file, judged like the first.
+    """
+    from doctor.facts import build, build_folder, cuda, gguf, gpu, launch, machine, server
     from doctor.facts.clients import collect_all
 
     seen: list[Any] = []  # the command as found, to be judged again once the build is known
@@ -82,7 +89,13 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
         wishes,
         {
             "machine": lambda: machine.collect(outside, model),
-            "build": lambda: build.collect(outside, option=wishes.binary, launch=started),
+            "build": lambda: (
+                build.from_number(outside, wishes.build_number, source="option")
+                if wishes.build_number is not None
+                else build_folder.collect(outside, wishes.build_dir)
+                if wishes.build_dir is not None
+                else build.collect(outside, option=wishes.binary, launch=started)
+            ),
             "gguf": lambda: (
                 gguf.collect(outside, model, want_hash=wishes.want_hash, progress=wishes.progress)
                 if model
@@ -96,8 +109,14 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes) -> Facts:
 
     asked = known(facts["server"])
     facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
-    facts["server"] = _asked_for(facts["server"], url, source, wishes.launch is not None)
-    facts["launch"] = _linted(outside, vault, wishes, facts, seen[0] if seen else None)
+    facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
+    first = seen[0] if seen else None
+    listed = _listed(outside, wishes, facts) if isinstance(first, launch.Seen) else None
+    facts["launch"] = _linted(outside, vault, wishes, facts, first, listed)
+    if others is not None and isinstance(first, launch.Seen):
+        number = _number(wishes, facts)
+        judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
+        others += [found for found in judged if isinstance(found, launch.Launch)]
     facts |= _budget(outside, wishes, facts)
     return Facts(**facts)
 
@@ -138,7 +157,7 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
     """(address of the server, where that address comes from)."""
     if option:
         return option, "option"
-    if started is not None:
+    if started is not None and not (known(started.source) == "folder" and not _on_this_machine(started)):
         port = known(started.published_port) or known(started.port) or 8080
         host = known(started.host) or ""
         prefix = (known(started.api_prefix) or "").strip("/")
@@ -151,6 +170,11 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
     for client in sorted(local, key=lambda client: known(client.port_open) is not True):
         return client.base_url.value, f"client {client.id}"
     return DEFAULT_URL, "default"
+
+
+def _on_this_machine(started: Launch) -> bool:
+    host = known(started.host) or ""
+    return host in _ANY_HOST or is_loopback(f"http://{host}")
 
 
 def is_loopback(url: str) -> bool:
@@ -209,16 +233,41 @@ def _asked_for(server: Any, url: str, source: str, only_planned: bool) -> Any:
     return server
 
 
-def _linted(outside: Outside, vault: Vault, wishes: Wishes, facts: dict[str, Any], seen: Any) -> Any:
+def _linted(
+    outside: Outside,
+    vault: Vault,
+    wishes: Wishes,
+    facts: dict[str, Any],
+    seen: Any,
+    listed: dict[str, HelpOption] | None,
+) -> Any:
     """The launch command again, its options held against the build that was found meanwhile."""
     from doctor.facts.launch import Seen, judge
 
+    number = _number(wishes, facts)
+    if not isinstance(seen, Seen) or (number is None and listed is None):
+        return facts["launch"]
+    return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number, listed)})["launch"]
+
+
+def _listed(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, HelpOption] | None:
+    """The options of the program itself, where one was asked and no other build was asked about."""
+    from doctor.facts.build import own_options
+
+    build = known(facts["build"])
+    path = known(build.path) if build is not None and known(build.version_text) is not None else None
+    return own_options(outside, path) if path is not None and wishes.build_number is None else None
+
+
+def _number(wishes: Wishes, facts: dict[str, Any]) -> int | None:
+    """The build that options are held against: the one asked about, the program's, the server's."""
     build = known(facts["build"])
     server = known(facts["server"])
-    number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
-    if number is None or not isinstance(seen, Seen):
-        return facts["launch"]
-    return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number)})["launch"]
+    return (
+        wishes.build_number
+        or (known(build.number) if build else None)
+        or (known(server.build_number) if server else None)
+    )
 
 
 def _side_by_side(wishes: Wishes, tasks: dict[str, Callable[[], Any]]) -> dict[str, Any]:

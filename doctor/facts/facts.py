@@ -20,6 +20,7 @@ from doctor.facts.record import Fact, Unknown
 from doctor.facts.server import Server
 from doctor.facts.speed import Speed
 from doctor.facts.timeline import Timeline
+from doctor.facts.watch.record import Watch
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Facts:
     """One record a subject. A subject that was not looked at is Unknown with the reason.
 
     What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
-    allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`).
+    allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`),
+    `watch` (`doctor watch`).
     """
 
     machine: Fact[Machine]
@@ -45,9 +47,10 @@ class Facts:
     speed: Fact[Speed] = None
     timeline: Fact[Timeline] = None
     bench: Fact[Bench] = None
+    watch: Fact[Watch] = None
 
 
-ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench"})
+ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch"})
 """Subjects that are there only for commands that ask for them."""
 SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})

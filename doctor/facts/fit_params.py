@@ -200,17 +200,10 @@ def compared(said: FitParams, ours: Mapping[str, Mapping[str, int]], logits_byte
     reserves logits for a whole batch where the server needs those of one token a slot, so its compute column is up to
     that much higher (b11434: 27B at -c 4096 529 MiB instead of 146; nothing where another buffer is larger anyway).
     """
-    theirs = _folded({device.name: _columns(device) for device in said.devices})
-    mine = _folded(ours)
-    if not said.repack_counted and "CPU_REPACK" in ours:
-        for table in (theirs, mine):  # the one number that cannot be compared
-            table.get(HOST, {})["model"] = 0
+    theirs, mine = by_device(said, ours, logits_bytes)
     worst: tuple[float, str, int, int] | None = None
     for name in dict.fromkeys((*theirs, *mine)):
-        said_here, own = theirs.get(name, dict.fromkeys(COLUMNS, 0)), mine.get(name, dict.fromkeys(COLUMNS, 0))
-        if said_here["compute"] > own["compute"]:
-            said_here["compute"] = max(own["compute"], said_here["compute"] - logits_bytes)
-        total, own_total = sum(said_here.values()), sum(own.values())
+        total, own_total = theirs.get(name, 0), mine.get(name, 0)
         if abs(total - own_total) <= SMALLEST:
             continue
         percent = round(100 * abs(total - own_total) / max(total, own_total), 1)
@@ -223,6 +216,26 @@ def compared(said: FitParams, ours: Mapping[str, Mapping[str, int]], logits_byte
         worst_ours_bytes=worst[2] if worst else None,
         worst_theirs_bytes=worst[3] if worst else None,
     )
+
+
+def by_device(
+    said: FitParams, ours: Mapping[str, Mapping[str, int]], logits_bytes: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """(its bytes by device, ours) that can be compared: without the logits that only the program reserves."""
+    theirs = _folded({device.name: _columns(device) for device in said.devices})
+    mine = _folded(ours)
+    if not said.repack_counted and "CPU_REPACK" in ours:
+        for table in (theirs, mine):  # the one number that cannot be compared
+            table.get(HOST, {})["model"] = 0
+    for name, columns in theirs.items():
+        own = mine.get(name, {}).get("compute", 0)
+        if columns["compute"] > own:
+            columns["compute"] = max(own, columns["compute"] - logits_bytes)
+    return _totals(theirs), _totals(mine)
+
+
+def _totals(table: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(columns.values()) for name, columns in table.items()}
 
 
 def _columns(device: FitDevice) -> dict[str, int]:

@@ -44,7 +44,9 @@ class Gguf:
     `strict_system_message`: the chat template raises unless the system message comes first; None without a template.
     `split_index` counts from 1; None for a model in one file. `split_missing` are names. `split_trouble` is not-first,
     renamed, joined (parts put together with cat), damaged (another part), mixed (parts of several models) or piece (cut
-    by size, to be joined with cat); `split_problem` is that in one line. `sha256_source`: where the digest stands.
+    by size, to be joined with cat); `split_problem` is that in one line. `needs_build` is the first build that knows
+    everything in the file, `needs_because` what is the newest of it ("the architecture qwen35"), `last_build` the last
+    build that knows it all, None while the newest does. `sha256_source`: where the digest stands.
     """
 
     path: str
@@ -92,6 +94,9 @@ class Gguf:
     split_missing: Fact[tuple[str, ...]]
     split_trouble: Fact[str]
     split_problem: Fact[str]
+    needs_build: Fact[int]
+    needs_because: Fact[str]
+    last_build: Fact[int]
     sha256: Fact[str]
     sha256_expected: Fact[str]
     sha256_source: Fact[str]
@@ -104,6 +109,7 @@ def collect(
 
     `progress` is told how many bytes of how many have been hashed.
     """
+    from doctor.facts.model_needs import needs_of
     from doctor.outside import OutsideError
 
     try:
@@ -112,6 +118,7 @@ def collect(
             return _folder(outside, path)
         with outside.open(path) as stream:
             found = _file(outside, path, stream, info.size)
+        found = replace(found, **needs_of(outside, found))
         return replace(found, **_hashes(outside, path, info.size, found, want_hash, progress))
     except OutsideError as error:
         kind = None if error.kind == "missing" else Unknown(str(error))

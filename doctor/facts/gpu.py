@@ -253,6 +253,11 @@ def _clock_events(asker: Asker, handle: Any) -> Fact[tuple[str, ...]]:
     bits = asker.number(names, handle)
     if not isinstance(bits, int):
         return bits
+    return clock_events(bits)
+
+
+def clock_events(bits: int) -> tuple[str, ...]:
+    """Names of the reasons in NVML's bit mask."""
     return tuple(name for bit, name in _CLOCK_EVENTS if bits & bit)
 
 

@@ -13,14 +13,22 @@ if TYPE_CHECKING:
     from doctor.memory.model import Model
     from doctor.memory.result import Refusal
     from doctor.outside import Outside
+    from doctor.secrets import Vault
 
 
 class ModelFile(NamedTuple):
-    """A model that could be read. `size` are the bytes of the file, or of the tensors where it has several parts."""
+    """A model that could be read. `size` are the bytes of the file, or of the tensors where it has several parts.
+
+    `url` is where it lies when it is not on this machine yet; `path` then is the name it will have, `requests` and
+    `bytes_read` what its header cost.
+    """
 
     path: str
     model: Model
     size: int
+    url: str = ""
+    requests: int = 0
+    bytes_read: int = 0
 
 
 def load_model(outside: Outside, path: str) -> ModelFile | str:
@@ -28,6 +36,24 @@ def load_model(outside: Outside, path: str) -> ModelFile | str:
     from doctor.memory.model import read_model
 
     return _load(outside, path, read_model)
+
+
+def load_remote(outside: Outside, address: str, vault: Vault) -> ModelFile | str:
+    """A model on the network, of which only the header is read, or one line that says why there is none."""
+    from doctor.gguf.remote import RemoteTrouble, read_remote
+    from doctor.memory.model import read_model
+    from doctor.memory.result import Refusal
+
+    found = read_remote(outside, address, vault)
+    if isinstance(found, RemoteTrouble):
+        return found.message
+    if not found.parts.whole:
+        return f"{found.url}: {found.parts.trouble.words if found.parts.trouble else 'parts of the model are missing there'}"
+    model = read_model(found.header, found.parts.tensors)
+    if isinstance(model, Refusal):
+        return f"{found.url}: {model.message}"
+    size = found.total_bytes if found.total_bytes is not None else sum(each.bytes or 0 for each in found.parts.tensors)
+    return ModelFile(found.name, model, size, found.url, found.requests, found.bytes_read)
 
 
 def load_projector(outside: Outside, path: str) -> ModelFile | str:

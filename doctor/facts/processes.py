@@ -25,8 +25,8 @@ _CONTAINER = re.compile(
 _SERVER_WORDS = ("-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "--models-dir")
 
 
-def find_process(outside: Outside, vault: Vault, port: int | None) -> Fact[Seen]:
-    """The llama-server that listens on `port`, else the first one; absent when none runs."""
+def find_process(outside: Outside, vault: Vault, port: int | None, *, pid: int | None = None) -> Fact[Seen]:
+    """The llama-server with this `pid`, else the one that listens on `port`, else the first; absent when none runs."""
     from doctor.facts.launch import Seen
     from doctor.launch.fields import Origin
     from doctor.outside import OutsideError
@@ -36,6 +36,10 @@ def find_process(outside: Outside, vault: Vault, port: int | None) -> Fact[Seen]
     except OutsideError as error:
         return Unknown(str(error))
     servers = list(_servers(psutil))
+    if pid is not None:
+        servers = [server for server in servers if server[0].pid == pid]
+        if not servers:
+            return Unknown(f"process {pid} is no llama-server that runs here")
     if not servers:
         return None
     chosen, command = _choose(servers, port)

@@ -57,8 +57,8 @@ class Timeline:
     `alone_per_second` and `together_per_second` are middle speeds of generation of requests alone and beside others,
     `together_most` how many were at work at once at most.
     `prompt_per_second` is the middle speed over prompts of at least 256 tokens read, `prompt_over_decode` how many times
-    faster than generation the fastest of them is; `prompt_seconds` and `decode_seconds` are sums, `prompt_share` the part of both that
-    went into prompts. `of_expected` is the best speed of generation over the least to expect there (1: just reached).
+    faster than generation the fastest of them is; `prompt_seconds` and `decode_seconds` are sums, `prompt_share` the part of both
+    that went into prompts. `of_expected` is the best speed of generation over the least to expect there (1: just reached).
     """
 
     turns: Fact[tuple[Turn, ...]]

@@ -42,7 +42,8 @@ class Command(NamedTuple):
     all words, wrappers and variables in front included; `first` is the index of the first argument of the server
     itself. `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name.
     `ports` are (host, container) pairs, `mounts` (host folder, container folder) pairs. `foreign` names a server that
-    is not llama-server: its options are its own.
+    is not llama-server: its options are its own. `places` says where a variable is set: (file, line), the file "" when it
+    is the command's own.
     """
 
     program: str | None
@@ -53,6 +54,7 @@ class Command(NamedTuple):
     ports: tuple[tuple[int, int], ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
     foreign: str | None = None
+    places: Mapping[str, tuple[str, int]] = {}
 
     @property
     def arguments(self) -> tuple[Word, ...]:
@@ -69,9 +71,9 @@ def parse_command(text: str, line: int = 1) -> Command | None:
         from doctor.launch.compose import services
 
         for service in services(text, line):
-            composed = _composed(service)
-            if composed is not None:
-                return composed
+            of_service = composed(service)
+            if of_service is not None:
+                return of_service
     exported: dict[str, str] = {}
     found: Command | None = None
     for words in split(text, line):
@@ -91,6 +93,11 @@ def parse_command(text: str, line: int = 1) -> Command | None:
 def parse_argv(argv: Sequence[str]) -> Command | None:
     """The same for the argument list of a running process."""
     return _find([Word(text, 1, False) for text in argv])
+
+
+def find_in_words(words: Sequence[Word]) -> Command | None:
+    """The same for the words of one command, as a reader of files has them."""
+    return _find(list(words))
 
 
 def _goes_on(words: list[Word]) -> bool:
@@ -202,7 +209,7 @@ def _container(words: list[Word]) -> Command | None:
     return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), tuple(mounts))
 
 
-def _composed(service: Service) -> Command | None:
+def composed(service: Service) -> Command | None:
     """The command of a compose service when its image, entry point or command is llama.cpp's."""
     words = (*service.entrypoint, *service.command)
     named = next((at for at, word in enumerate(words[:8]) if _SURE_PROGRAM.fullmatch(_base(word.text))), None)

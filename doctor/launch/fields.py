@@ -7,10 +7,12 @@ import ntpath
 import posixpath
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.launch import Launch, LaunchOption, OptionProblem
 from doctor.facts.record import Fact, Unknown, field_types
+from doctor.launch.modelfile import OLLAMA
 from doctor.launch.options import Reading, hide, is_secret, read_arguments
 from doctor.launch.values import as_integer, is_filled_in
 from doctor.launch.variables import kept, read_variables
@@ -29,7 +31,11 @@ _HOME = re.compile(r"^~(?=[/\\]|$)|\$\{?HOME\}?(?=[/\\]|$)|%USERPROFILE%|\$env:U
 
 
 class Origin(NamedTuple):
-    """Where a command was read. `environment` is that of a process, None where the command's own variables are all."""
+    """Where a command was read. `environment` is that of a process, None where the command's own variables are all.
+
+    `file`, `kind`, `name` and `gpu` are those of a launch file's definition. `config` are the options of the config.ini
+    files llama.cpp reads by itself, each word with its file.
+    """
 
     source: str
     home: str
@@ -39,6 +45,12 @@ class Origin(NamedTuple):
     folder: str | None = None
     container: Fact[str] = None
     other_user: Fact[bool] = None
+    file: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    gpu: str | None = None
+    config: tuple[Word, ...] = ()
+    config_files: tuple[str, ...] = ()
 
 
 def launch_record(command: Command, table: OptionTable, vault: Vault, build: int | None, origin: Origin) -> Launch:
@@ -49,14 +61,32 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
     if not isinstance(environment, Unknown):
         image = table.image["variables"] if re.search(table.image["pattern"], command.image or "") else {}
         environment = kept({**image, **command.variables, **(environment or {})}, vault)
-    options, problems = reading.options, reading.problems
+    options, problems = reading.options, () if command.program == OLLAMA else reading.problems
     if isinstance(environment, dict) and not command.foreign:
-        given = {option.name for option in options}
-        variables = read_variables(environment, table, number, given)
+        given = {option.name: option for option in options}
+        variables = read_variables(environment, table, number, given, _places(command))
         options, problems = (*options, *variables.options), (*problems, *variables.problems)
-    fields = _Fields(options, reading, environment, command, origin)
+    if origin.config and not command.foreign:
+        given = {option.name: option for option in options}
+        configured = read_arguments(origin.config, table, number, vault)
+        options = (*options, *(option for option in configured.options if option.name not in given))
+        problems = (*problems, *configured.problems)
+    if origin.file is not None:
+        options = tuple(replace(option, source=option.source or origin.file) for option in options)
+        problems = tuple(replace(problem, source=problem.source or origin.file) for problem in problems)
+    fields = _Fields(options, reading, environment, command, origin, _fixed_text(command, reading, vault))
     facts = fields.facts(problems, _command_text(command, reading, vault))
     return Launch(**{name: facts[name] for name in field_types(Launch)})
+
+
+def _places(command: Command) -> dict[str, tuple[str, int]]:
+    """Variable -> (file, line): those set in front of the program, and those the reader found elsewhere."""
+    found = {}
+    for word in command.words[: command.first]:
+        name, equals, _ = word.text.partition("=")
+        if equals:
+            found[name] = (word.file, word.line)
+    return {**found, **command.places}
 
 
 def _command_text(command: Command, reading: Reading, vault: Vault) -> str:
@@ -64,7 +94,40 @@ def _command_text(command: Command, reading: Reading, vault: Vault) -> str:
     texts = _hidden(command.words, vault)
     if not command.foreign:
         texts = [*texts[: command.first], *reading.texts]
-    return " ".join(_shown(word, text) for word, text in zip(command.words, texts, strict=False))
+    kept = _kept(command.words)
+    shown = zip(command.words, texts, strict=False)
+    return " ".join(_shown(word, text) for at, (word, text) in enumerate(shown) if at in kept)
+
+
+def _kept(words: Sequence[Word]) -> set[int]:
+    """The places of words that can stand on one command line: of the arms of an `if` the last one."""
+    arms: dict[int, int] = {}
+    for word in words:
+        if isinstance(word.maybe, tuple):
+            arms[word.maybe[0]] = max(arms.get(word.maybe[0], 0), word.maybe[1])
+    return {
+        at for at, word in enumerate(words) if not isinstance(word.maybe, tuple) or arms[word.maybe[0]] == word.maybe[1]
+    }
+
+
+def _fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
+    """The command line as this build wants it, None when nothing is to be written otherwise."""
+    if not reading.edits or command.foreign or command.program == OLLAMA:
+        return None
+    texts = [_shown(word, text) for word, text in zip(command.words, _hidden(command.words, vault), strict=True)]
+    front, rest = texts[: command.first], []
+    at = 0
+    arguments = command.arguments
+    kept = _kept(arguments)
+    for edit in sorted(reading.edits):
+        if edit.first < at:
+            continue
+        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first) if n in kept]
+        if edit.words and edit.first in kept:
+            rest.append(edit.words)
+        at = edit.end
+    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts)) if n in kept]
+    return " ".join([*front, *rest])
 
 
 def _hidden(words: Sequence[Word], vault: Vault) -> list[str]:
@@ -96,18 +159,23 @@ class _Fields:
         environment: Fact[dict[str, str]],
         command: Command,
         origin: Origin,
+        fixed: str | None,
     ) -> None:
+        self._fixed = fixed
         self._options = tuple(options)
         # A variable never replaces what the command line said, so the first source to name an option has it.
         self._last = {option.name: option for option in reversed(options) if not option.spelling.startswith("-")}
         self._last.update({option.name: option for option in options if option.spelling.startswith("-")})
         self._filled_in = reading.filled_in
+        self._maybe = reading.maybe
         self._environment = environment
         self._command = command
         self._origin = origin
         self._absent: Unknown | None = None
         if command.foreign:
             self._absent = Unknown(f"{command.foreign} has options of its own, which are not read here")
+        elif command.program == OLLAMA:
+            self._absent = Unknown("the Modelfile does not say: Ollama decides")
         elif isinstance(environment, Unknown):
             self._absent = Unknown(f"not on the command line, and {environment.reason}")
 
@@ -128,6 +196,7 @@ class _Fields:
             "published_port": published[0] if published else None,
             "program": self._command.program,
             "command": command_text,
+            "fixed_command": self._fixed,
             "options": self._options if foreign is None else foreign,
             "environment": self._environment,
             "problems": problems if foreign is None else foreign,
@@ -162,12 +231,30 @@ class _Fields:
             "api_key_token": token,
             "other_user": self._origin.other_user,
             "embeddings": True if self._switch("--rerank") is True else self._switch("--embedding"),
+            "file": self._origin.file,
+            "file_kind": self._origin.kind,
+            "name": self._origin.name or None,
+            "gpu_request": self._origin.gpu,
+            "variable_places": self._places() or None,
+            "config_files": self._origin.config_files or None,
+        }
+
+    def _places(self) -> dict[str, str]:
+        """Variable -> "FILE:LINE", of those that are kept."""
+        kept_here = self._environment if isinstance(self._environment, dict) else {}
+        own = self._origin.file or ""
+        return {
+            name: f"{file or own}:{line}"
+            for name, (file, line) in _places(self._command).items()
+            if name in kept_here and (file or own)
         }
 
     def _text(self, name: str) -> Fact[str]:
         option = self._last.get(name)
         if option is None:
             return self._absent
+        if option.name in self._maybe and option.spelling.startswith("-"):
+            return Unknown(f"{option.spelling} stands in a part that only runs under a condition")
         if self._is_filled_in(option):
             return Unknown(f"the value of {option.spelling} is filled in by the shell")
         return option.value if option.value is not None else Unknown(f"{option.spelling} stands without a value")
@@ -187,11 +274,13 @@ class _Fields:
 
     def _switch(self, name: str) -> Fact[bool]:
         option = self._last.get(name)
+        if option is not None and option.name in self._maybe and option.spelling.startswith("-"):
+            return Unknown(f"{option.spelling} stands in a part that only runs under a condition")
         return self._absent if option is None else not option.negated
 
     def _on_off_auto(self, name: str) -> Fact[str]:
         option = self._last.get(name)
-        if option is not None and option.value is None:
+        if option is not None and option.value is None and option.name not in self._maybe:
             return "on"  # the switch of older builds
         text = self._text(name)
         if not isinstance(text, str):

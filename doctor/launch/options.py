@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch import LaunchOption, OptionProblem
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
-from doctor.launch.values import check_value, words
+from doctor.launch.values import check_value, quoted, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,21 +23,34 @@ _JOINED = {
     "equals": "llama-server takes no --option=value: put a space between them",
     "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
 }
+_LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
+"""Kinds of problem that end when the words are left out."""
 _OFF = ("off", "false", "0", "no", "disabled")
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
 
 
+class Edit(NamedTuple):
+    """Words `first` up to `end` of the arguments and what the build wants instead, "" to leave them out."""
+
+    first: int
+    end: int
+    words: str
+
+
 class Reading(NamedTuple):
     """What the arguments say. `texts` are the words again, secrets replaced by their tokens.
 
-    `filled_in` are the canonical names of options whose value is filled in later (a shell variable, a placeholder).
+    `filled_in` are the canonical names of options whose value is filled in later (a shell variable, a placeholder),
+    `maybe` those that may not be given at all: they stand in a part that only runs under a condition.
     """
 
     options: tuple[LaunchOption, ...]
     problems: tuple[OptionProblem, ...]
     texts: tuple[str, ...]
     filled_in: frozenset[str]
+    maybe: frozenset[str] = frozenset()
+    edits: tuple[Edit, ...] = ()
 
 
 def is_secret(name: str) -> bool:
@@ -55,11 +69,14 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
     """The options among the arguments, in order, and what is wrong with them on this build."""
     reader = _Reader(arguments, table, build, vault)
     reader.read()
+    sure = [option for option in reader.options if option.name not in reader.maybe]
     return Reading(
         tuple(reader.options),
-        tuple(sorted([*reader.problems, *_repeated(reader.options, table, build)], key=lambda problem: problem.line)),
+        tuple(sorted([*reader.problems, *_repeated(sure, table, build)], key=lambda problem: problem.line)),
         tuple(reader.texts[: reader.taken]),
         frozenset(reader.filled_in),
+        frozenset(reader.maybe),
+        tuple(reader.edits),
     )
 
 
@@ -75,10 +92,14 @@ class _Reader:
         self.options: list[LaunchOption] = []
         self.problems: list[OptionProblem] = []
         self.filled_in: set[str] = set()
+        self.maybe: set[str] = set()
+        self.edits: list[Edit] = []
+        self._first = 0  # where the option being read starts
 
     def read(self) -> None:
         while self._at < len(self._words) and len(self.options) < _OPTIONS_LIMIT:
             word = self._words[self._at]
+            self._first = self._at
             self._at += 1
             name = self._normal(word.text)
             segment = self._table.at(name, self._build)
@@ -144,27 +165,27 @@ class _Reader:
             message = f"{_short(value)} {fault.message}"
             right = words(word.text, fault.right) if fault.right is not None else None
             self._problem(
-                words(word.text, _short(value)), fault.kind, message, right, word.line, fatal=fault.kind == "bad-value"
+                words(word.text, _short(value)), fault.kind, message, right, word, fatal=fault.kind == "bad-value"
             )
 
     def _missing(self, word: Word, segment: Segment) -> None:
         rule = self._table.value(segment.option, self._build)
         right = f"{word.text} on" if rule and "on" in rule.allowed else None
         if self._at >= len(self._words):
-            self._problem(word.text, "missing-value", "expected value for argument", right, word.line, fatal=True)
+            self._problem(word.text, "missing-value", "expected value for argument", right, word, fatal=True)
             return
         swallowed = self._words[self._at].text
         taken = self._table.at(self._normal(swallowed), self._build)
         refused = rule is not None and (fault := check_value(self._table, segment.option, rule, swallowed, self._build))
         fatal = bool(refused and fault and fault.kind == "bad-value") or taken is None or taken.takes > 0
         message = f"needs a value; the next word, {swallowed}, would be taken for it"
-        self._problem(word.text, "missing-value", message, right, word.line, fatal=fatal)
+        self._problem(word.text, "missing-value", message, right, word, fatal=fatal)
 
     def _deprecated(self, word: Word, segment: Segment) -> None:
         fix = self._table.option_fix(word.text, None)
         right = next((new for new in segment.successors if self._table.accepts(new.split()[0], self._build)), None)
         message = segment.message if not fix or "why" not in fix else f"{segment.message}; {fix['why']}"
-        self._problem(word.text, "deprecated", message, right, word.line, fatal=False)
+        self._problem(word.text, "deprecated", message, right, word, fatal=False)
 
     def _unknown(self, word: Word, name: str) -> None:
         head, equals, tail = _joined(word.text)
@@ -176,7 +197,7 @@ class _Reader:
             self.texts[self._at - 1] = f"{head}{equals}{tail}"
             right = words(head, tail) if known.takes else self._switch(head, known, tail)
             kind = "equals" if equals == "=" else "joined"
-            self._problem(_short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word.line, fatal=True)
+            self._problem(_short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
@@ -198,7 +219,7 @@ class _Reader:
         self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)
         if verdict is not None:
             written = words(head, value) if not equals else f"{head}{equals}{value}"
-            self._problem(_short(written), verdict.kind, verdict.message, verdict.right, word.line, fatal=True)
+            self._problem(_short(written), verdict.kind, verdict.message, verdict.right, word, fatal=True)
 
     def _stray(self, word: Word) -> None:
         """A word that belongs to no option: the build refuses it."""
@@ -209,15 +230,15 @@ class _Reader:
             segment = self._table.at(self._normal(before.spelling), self._build)
             right = self._switch(before.spelling, segment, word.text) if segment else None
             message = f"{before.spelling} is a switch on b{self._build}: it takes no value"
-            self._problem(f"{before.spelling} {_short(word.text)}", "stray-word", message, right, word.line, fatal=True)
+            self._problem(f"{before.spelling} {_short(word.text)}", "stray-word", message, right, word, fatal=True)
             if any(other.takes for other in self._table.life(self._normal(before.spelling))):
                 # Other builds take the word as the value: it says what was meant.
-                self.options[-1] = LaunchOption(before.name, before.spelling, word.text, before.line, before.negated)
+                self.options[-1] = replace(before, value=word.text)
             return
         model = word.text.lower().endswith(".gguf")
         right = words("-m", word.text) if model else None
         message = f"invalid argument: {_short(word.text)}; a word without an option in front"
-        self._problem(_short(word.text), "stray-word", message, right, word.line, fatal=True)
+        self._problem(_short(word.text), "stray-word", message, right, word, fatal=True)
         if model:
             self._add(word, "--model", word.text, False, spelling="-m")
 
@@ -229,10 +250,30 @@ class _Reader:
         return spelling
 
     def _add(self, word: Word, name: str, value: str | None, negated: bool, spelling: str | None = None) -> None:
-        self.options.append(LaunchOption(name, spelling or word.text, value, word.line, negated))
+        if word.maybe:
+            self.maybe.add(name)
+        self.options.append(LaunchOption(name, spelling or word.text, value, word.line, negated, word.file))
 
-    def _problem(self, spelling: str, kind: str, message: str, right: str | None, line: int, *, fatal: bool) -> None:
-        self.problems.append(OptionProblem(spelling, kind, message, right, line, fatal))
+    def _problem(self, spelling: str, kind: str, message: str, right: str | None, word: Word, *, fatal: bool) -> None:
+        edit = self._edit(kind, right)
+        if edit is not None and not (self.edits and self.edits[-1].first == edit.first):
+            self.edits.append(edit)
+        if word.maybe:
+            message = f"{message} (in a part that only runs under a condition)"
+        self.problems.append(OptionProblem(spelling, kind, message, right, word.line, fatal, word.file))
+
+    def _edit(self, kind: str, right: str | None) -> Edit | None:
+        """What to write in place of the words just read; None when that is not known."""
+        first, end = self._first, self._at
+        if kind == "missing-value":
+            return None if right is None else Edit(first, first + 1, right)
+        if kind == "deprecated" and right is not None and " " not in right:
+            right = " ".join([right, *(quoted(text) for text in self.texts[first + 1 : end])])
+        if kind == "stray-word" and right is not None and right.startswith("-") and not right.startswith("-m "):
+            first -= 1  # the switch in front of it
+        if right is None:
+            return Edit(first, end, "") if kind in _LEFT_OUT else None
+        return Edit(first, end, right)
 
 
 def _is_option(text: str) -> bool:
@@ -265,5 +306,5 @@ def _repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) -
             continue
         right = words(last.spelling, last.value if isinstance(last.value, str) else None)
         message = f"given {len(group)} times; only the last one, {_short(right)}, counts"
-        problems.append(OptionProblem(last.spelling, "repeated", message, right, last.line, False))
+        problems.append(OptionProblem(last.spelling, "repeated", message, right, last.line, False, last.source))
     return problems

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from doctor.launch.help_text import HelpOption
     from doctor.outside import Outside
 
 UNDERSCORES_SINCE = 3087  # common/arg.cpp and its forerunner: `_` in a --long option counts as `-`
@@ -77,9 +78,30 @@ class OptionTable:
         self._option_fixes = {
             (spelling, fix.get("given")): fix for fix in fixes["option"] for spelling in fix["spelling"]
         }
+        self._listed: dict[str, Segment] = {}
+        self._listed_for = 0
         self._value_fixes = {
             (option, given): fix["use"] for fix in fixes["value"] for option in fix["option"] for given in fix["given"]
         }
+
+    def of_program(self, listed: Mapping[str, HelpOption], build: int) -> OptionTable:
+        """The same table as a program's own --help has it: what it lists is taken, what it does not list is not."""
+        import copy
+
+        own = copy.copy(self)
+        own._listed = {name: self._from_help(name, option, build) for name, option in listed.items()}
+        own._listed_for = build
+        return own
+
+    def _from_help(self, name: str, option: HelpOption, build: int) -> Segment:
+        here = self.at(name, build)
+        if here is not None and here.takes == option.takes and (here.status == "removed") == bool(option.removed):
+            return here
+        known = [segment for other in option.names for segment in self.life(other)]
+        canonical = known[-1].option if known else max(option.names, key=len)
+        negated = known[-1].negated if known else False
+        status = "removed" if option.removed else ""
+        return Segment(build, build, canonical, option.takes, status, negated, option.removed, [])
 
     def life(self, spelling: str) -> list[Segment]:
         """Everything known about a spelling, oldest first; empty when no build ever knew it."""
@@ -88,6 +110,8 @@ class OptionTable:
 
     def at(self, spelling: str, build: int) -> Segment | None:
         """What the build makes of a spelling; None when it does not know it or only other programs do."""
+        if self._listed and build == self._listed_for:
+            return self._listed.get(spelling)
         found = [segment for segment in self.life(spelling) if _covers(segment, build) and segment.status != "other"]
         return found[-1] if found else None
 
@@ -95,6 +119,10 @@ class OptionTable:
         """Whether the build takes the spelling and does not refuse it."""
         segment = self.at(spelling, build)
         return segment is not None and segment.status != "removed"
+
+    def unlisted(self, spelling: str, build: int) -> bool:
+        """Whether the program's own --help was read and does not have a spelling."""
+        return bool(self._listed) and build == self._listed_for and spelling not in self._listed
 
     def successors(self, spelling: str) -> list[str]:
         """The words that took a spelling's place."""
@@ -116,7 +144,8 @@ class OptionTable:
 
     def accepted(self, build: int) -> Iterator[str]:
         """Every spelling the build takes."""
-        return (spelling for spelling in self._spellings if self.accepts(spelling, build))
+        known = (*self._spellings, *(name for name in self._listed if name not in self._spellings))
+        return (spelling for spelling in known if self.accepts(spelling, build))
 
     def value(self, option: str, build: int) -> ValueRule | None:
         """How the build reads the option's value."""

@@ -36,6 +36,12 @@ def judge(table: OptionTable, spelling: str, value: str | None, build: int, *, g
         return Verdict("removed", _with(here.message, why), right, name)
     if served and name is not None:
         before = [segment for segment in served if segment.first <= build]
+        if table.unlisted(spelling, build) and any(segment.last is None or segment.last >= build for segment in before):
+            sibling = _sibling(table, served[-1], spelling, build)
+            right = right or _first_accepted(table, [*sibling, *table.successors(spelling)], value, build)
+            return Verdict(
+                "renamed" if right else "removed", "this llama-server's own --help does not have it", right, name
+            )
         sibling = _sibling(table, served[-1], spelling, build)
         right = right or _first_accepted(table, [*sibling, *table.successors(spelling)], value, build)
         if before:
@@ -57,7 +63,7 @@ def judge(table: OptionTable, spelling: str, value: str | None, build: int, *, g
                 right,
                 segment.option if segment else None,
             )
-        if build > table.newest:
+        if build > table.newest and not table.unlisted(spelling, build):
             return None
     if life:
         return Verdict("unknown", _with("only other programs of llama.cpp take it", why), right, name)

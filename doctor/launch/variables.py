@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch import LaunchOption, OptionProblem
@@ -11,7 +12,7 @@ from doctor.launch.table import BOOLEAN_VARIABLES_SINCE
 from doctor.launch.values import check_value, is_filled_in, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from doctor.launch.table import OptionTable, Variable
     from doctor.secrets import Vault
@@ -44,23 +45,42 @@ def kept(environment: Mapping[str, str], vault: Vault) -> dict[str, str]:
 
 
 def read_variables(
-    environment: Mapping[str, str], table: OptionTable, build: int, given: Collection[str]
+    environment: Mapping[str, str],
+    table: OptionTable,
+    build: int,
+    given: Mapping[str, LaunchOption],
+    places: Mapping[str, tuple[str, int]] | None = None,
 ) -> VariableReading:
-    """The options set by variables. `given` are the canonical names on the command line, which win."""
+    """The options set by variables. `given` are those of the command line by canonical name, which win.
+
+    `places` says where a variable is set, (file, line).
+    """
     options: list[LaunchOption] = []
     problems: list[OptionProblem] = []
     for name, value in environment.items():
         variable = table.variable(name, build)
+        file, line = (places or {}).get(name, ("", 0))
         if variable is None:
             problem = _unread(table, name, value, build)
         else:
             problem = _problem(table, variable, name, value, build)
             option = _option(table, variable, name, value, build)
             if option is not None and option.name not in given:
-                options.append(option)
+                options.append(replace(option, line=line, source=file))
+            elif option is not None and problem is None:
+                problem = _overruled(option, given[option.name])
         if problem is not None:
-            problems.append(problem)
+            problems.append(replace(problem, line=line, source=file))
     return VariableReading(tuple(options), tuple(problems))
+
+
+def _overruled(option: LaunchOption, given: LaunchOption) -> OptionProblem | None:
+    """The variable says something else than the option that wins over it."""
+    if option.value == given.value or (given.value is None and option.negated == given.negated):
+        return None
+    name, value = option.spelling, "" if is_secret(option.spelling) else f"={option.value}"
+    wins = words(given.spelling, None if is_secret(given.name) or given.value is None else str(given.value))
+    return OptionProblem(f"{name}{value}"[:120], "overruled", f"{wins[:120]} on the command line wins", None, 0, False)
 
 
 def _option(table: OptionTable, variable: Variable, name: str, value: str, build: int) -> LaunchOption | None:

@@ -31,11 +31,18 @@ _ELLIPSIS = ("…", "...", "....")
 
 
 class Word(NamedTuple):
-    """A word as the program would get it. `open`: part of it is filled in later (a variable, a placeholder)."""
+    """A word as the program would get it. `open`: part of it is filled in later (a variable, a placeholder).
+
+    `file` is where it stands when that is another file than the command's own (a drop-in, an EnvironmentFile).
+    `maybe`: it stands in a part that only runs under a condition, so it may not be given at all; where the reader can
+    tell, as the number of the `if` and of its arm: of two arms only one runs.
+    """
 
     text: str
     line: int
     open: bool
+    file: str = ""
+    maybe: bool | tuple[int, int] = False
 
 
 def split(text: str, line: int = 1) -> list[list[Word]]:

@@ -86,7 +86,7 @@ class Paste:
         self._head: list[str] = []
         self._room = HEAD
         self._before = Line(0, "")
-        self._tail: deque[tuple[int, bytes]] = deque(maxlen=_TAIL)
+        self._tail: deque[Line] = deque(maxlen=_TAIL)
         self._looks = _Looks(self._look)
         self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
         self._wanted: _Wanted = lambda shape, among: ()
@@ -111,7 +111,7 @@ class Paste:
             self._slots.add(line.number, text)
             self._commands.take(line)
             self._keep_head(line.text)
-            self._tail.append((self.count, line.text.encode()))
+            self._tail.append(line)
             yield line
 
     def sift(
@@ -270,15 +270,15 @@ class Paste:
         lines = end.rsplit(b"\n", _TAIL)[-_TAIL:]
         for place, raw in enumerate(lines, number - len(lines) + 1):
             if raw.strip():
-                self._tail.append((place, raw[-LONGEST:]))
+                self._tail.append(Line(place, clean(raw)))
 
     @property
     def last(self) -> Line | None:
         """The last line that a program printed: not blank, no command, no prompt, no remark."""
         last = None
         before = Line(0, "")
-        for number, raw in self._tail:
-            before = placed_after(before, Line(number, clean(raw)))
+        for line in self._tail:
+            before = placed_after(before, line)
             last = before if is_output(before) else last
         return last
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doctor import __version__
 
 if TYPE_CHECKING:
-    from doctor.engine.finding import Finding, Report
+    from doctor.engine.finding import Correction, Finding, Report
 
 SCHEMA_VERSION = 1
 
@@ -18,14 +18,29 @@ def render(report: Report) -> str:
     data = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "llama-doctor", "version": __version__, "command": report.command},
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_json(finding) for finding in report.findings],
         "not_checked": [{"check": item.check, "reason": item.reason} for item in report.not_checked],
         "facts": report.facts,
     }
+    if report.corrections:
+        data["corrections"] = [_correction(item) for item in report.corrections]
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False, default=str) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _correction(item: Correction) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "build": item.build,
+        "changes": [
+            {"place": place, "words": words, "replacement": right, "why": why}
+            for place, words, right, why in item.changes
+        ],
+        "command": item.command,
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
     return {
         "rule": finding.rule,
         "cause": finding.cause,
@@ -34,9 +49,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "title": finding.title,
         "why": finding.why,
         "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
-        "remedies": [{"text": item.text, "command": item.command, "price": item.price} for item in finding.remedies],
+        "remedies": [
+            {"text": item.text, "command": item.command, "price": item.price, "edit": bool(item.edits)}
+            for item in finding.remedies
+        ],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
-        "explains": [_finding(item) for item in finding.explains],
+        "client": finding.about,
+        "explains": [finding_json(item) for item in finding.explains],
         "references": list(finding.references),
     }

@@ -61,7 +61,7 @@ def bar_rows(bars: Iterable[Bar], lang: str, *, drawn: bool, unicode: bool) -> I
         )
         text = f" {bar.total / GIB:.2f}{of} GiB"
         if not drawn or bar.room is None:
-            yield Row((("", f"{bar.device:<8}{text}: {numbers}"),), 4)
+            yield Row((("", f"{bar.device:<8}{text}: {numbers}"),), 4, bar=bar)
             continue
         yield Row((("", f"{bar.device:<8} "), *_drawn(bar, unicode), ("error" if over else "", text)), 4)
         yield Row((("", "         "), *_legend(bar, lang, unicode)), 4)

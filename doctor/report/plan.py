@@ -9,6 +9,7 @@ from doctor.memory.quants import kind_of
 from doctor.report.bars import GIB, bar_rows, bars_of
 from doctor.report.launch_forms import FORM
 from doctor.report.pace import expected_line
+from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
 from doctor.report.text import Row
 from doctor.report.words import say
@@ -38,6 +39,9 @@ def rows(found: Planned, clean: Redactor, lang: str, *, drawn: bool, unicode: bo
     yield Row(())
     if found.asked is not None:
         yield from _asked(found, found.asked, lang, drawn=drawn, unicode=unicode)
+        yield Row(())
+    if found.opinion is not None:
+        yield from opinion_rows(found.opinion, clean, lang, unicode=unicode)
         yield Row(())
     if found.plan is None:
         return
@@ -72,6 +76,10 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
         trained=found.wish.trained,
     )
     yield Row((("title", words),))
+    if found.file.url:
+        file = found.file
+        words = tell("remote", lang, url=clean.text(file.url), kib=file.bytes_read >> 10, requests=file.requests)
+        yield Row((("quiet", words),))
     path = clean.text(found.build_source)
     key = f"build_{found.build_source}" if found.build_source in ("given", "newest") else "build_found"
     source = tell(key, lang, path=path) if key == "build_found" else tell(key, lang)
@@ -216,8 +224,6 @@ def _why_no_mtp(found: Planned, profile: Profile, lang: str) -> Iterator[Row]:
         key = "no_mtp_build"
     else:
         key = "no_mtp_room"
-    if key == "no_mtp_file" and not profile.same_as:
-        return
     yield Row((("quiet", tell(key, lang, tokens=found.wish.ctx or 16384)),), 2)
 
 
@@ -226,6 +232,8 @@ def _bars(found: Planned, needed: Budget, lang: str, *, drawn: bool, unicode: bo
     rooms = {room.device.name: room.usable if measured else None for room in found.wish.rooms}
     plain = ((row.device, row.kind, row.bytes, row.optional) for row in needed.rows)
     yield from bar_rows(bars_of(plain, rooms, found.wish.ram), lang, drawn=drawn, unicode=unicode)
+    if not needed.exact:
+        yield Row((("quiet", tell("inexact", lang)),), 4)
 
 
 def _steps(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:

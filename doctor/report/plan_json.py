@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
-from doctor.facts.record import to_json
+from doctor.facts.record import Unknown, to_json
+from doctor.report.as_json import finding_json
 from doctor.report.launch_forms import FORM
 
 if TYPE_CHECKING:
     from doctor.commands.plan import Planned
+    from doctor.commands.plan_opinion import Opinion
     from doctor.facts.record import Fact
     from doctor.facts.speed import Speed
     from doctor.memory.planner import Profile
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
     from doctor.redact import Redactor
 
 SCHEMA_VERSION = 1
+
+
+def _opinion(opinion: Opinion) -> dict[str, Any]:
+    if isinstance(opinion.said, Unknown):
+        return {"said": None, "reason": opinion.said.reason, "findings": []}
+    return {
+        "said": to_json(opinion.said),
+        "ours": opinion.ours,
+        "findings": [finding_json(finding) for finding in opinion.findings],
+    }
 
 
 def render(found: Planned, clean: Redactor) -> str:
@@ -33,6 +45,7 @@ def render(found: Planned, clean: Redactor) -> str:
         "model": {
             "path": found.file.path,
             "architecture": model.arch,
+            "url": found.file.url or None,
             "bytes": found.file.size,
             "block_count": model.block_count,
             "context_length": found.wish.trained,
@@ -51,6 +64,7 @@ def render(found: Planned, clean: Redactor) -> str:
         "remedies": [],
         "quantisations": [{"name": item.name, "bytes": item.file, "card_bytes": item.card} for item in found.quants],
         "notes": list(found.notes),
+        "second_opinion": _opinion(found.opinion) if found.opinion is not None else None,
     }
     if found.plan is not None:
         data["largest_context"] = [

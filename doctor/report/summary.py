@@ -50,7 +50,7 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
             continue
         if name == "clients":
-            rows += [_client_row(client, findings, worst, lang) for client in value]
+            rows += [_client_row(client, findings, lang) for client in value]
             continue
         words = summary(_SUMMARIES[name](value), lang)
         rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
@@ -182,13 +182,18 @@ def _server(server: Any) -> str:
     )
 
 
-def _client_row(client: Client, findings: tuple[Finding, ...], worst: dict[str, str], lang: str) -> Subject:
+def _client_row(client: Client, findings: tuple[Finding, ...], lang: str) -> Subject:
     """A client's triplet and how it stands: green only where something was seen to listen at its address."""
-    mine = [finding for finding in every(findings) if finding.about == client.name and finding.severity != "note"]
-    severities = [finding.severity for finding in mine]
-    if known(client.base_url):
-        # Findings about the clients as a whole are about each that has a server of its own.
-        severities += [worst["clients"]] if worst.get("clients") and not any(f.about for f in every(findings)) else []
+    severities = [
+        finding.severity
+        for finding in every(findings)
+        if finding.severity != "note"
+        # A finding about the clients as a whole is about each that has a server of its own.
+        and (
+            finding.about == client.name
+            or (not finding.about and "clients" in finding.subjects and known(client.base_url) is not None)
+        )
+    ]
     seen = known(client.base_url) is not None and known(client.port_open) is True
     state = min(severities, key=SEVERITIES.index) if severities else "ok" if seen else "unknown"
     return Subject("clients", state, summary(_client(client), lang))

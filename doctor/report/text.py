@@ -10,7 +10,8 @@ from doctor.report.words import say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doctor.engine.finding import Advice, Finding, Report
+    from doctor.engine.finding import Advice, Correction, Finding, Report
+    from doctor.report.bars import Bar
 
 STYLES = {
     "error": "bold red",
@@ -33,11 +34,15 @@ _PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown":
 
 
 class Row(NamedTuple):
-    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped."""
+    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped.
+
+    `bar` is the bar that the line says in words, for a form that draws it.
+    """
 
     pieces: tuple[tuple[str, str], ...]
     indent: int = 0
     copy: bool = False
+    bar: Bar | None = None
 
 
 class Subject(NamedTuple):
@@ -67,6 +72,9 @@ def rows(
         state = "ok" if report.healthy else "unknown"
         yield Row((("ok" if report.healthy else "quiet", f"{marks[state]} "), ("", report.found_nothing)))
         yield Row(())
+    for correction in report.corrections:
+        yield from _correction(correction, lang)
+        yield Row(())
     if subjects:
         yield Row((("head", say("looked_at", lang)),))
         for subject in subjects:
@@ -80,6 +88,11 @@ def rows(
             yield Row((("quiet", f"{item.check}: {reason(item.reason, lang)}"),), 2)
     elif missing and subjects:
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
+
+
+def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]:
+    """The lines of one finding that stands in another answer."""
+    yield from _finding(finding, _MARKS if unicode else _PLAIN_MARKS, lang, verbose=False)
 
 
 def _finding(
@@ -96,6 +109,10 @@ def _finding(
     for advice in finding.remedies[:1]:
         yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
+        if advice.edits:
+            yield Row(
+                (("quiet", say("fix_hint", lang)), ("command", f"doctor fix --rule {finding.rule}")), 6, copy=True
+            )
     if brief:
         yield from _decide(finding, lang)
         return
@@ -123,6 +140,26 @@ def _finding(
         yield Row((("head", say("more", lang)),), 2)
         for link in finding.references:
             yield Row((("quiet", link),), 4, copy=True)
+
+
+def _correction(correction: Correction, lang: str) -> Iterator[Row]:
+    if all(not words for _, words, _, _ in correction.changes) and correction.changes:
+        yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
+        yield from (Row((("quiet", why),), 2) for _, _, _, why in correction.changes)
+        if correction.command is not None:
+            yield Row((("command", correction.command),), 4, copy=True)
+        return
+    build = f"b{correction.build}" if correction.build else say("newest_build", lang)
+    name = f" {correction.name}" if correction.name else ""
+    yield Row((("head", say("fixed_for", lang).format(build=build) + name),))
+    if not correction.changes:
+        yield Row((("", say("nothing_to_fix", lang)),), 2)
+    for place, words, right, why in correction.changes:
+        new = say("by_hand", lang) if right is None else say("left_out", lang) if right == "" else right
+        where = f"{place}: " if place else ""
+        yield Row((("quiet", where), ("", f"{words} → {new}"), ("quiet", f"  ({why})")), 2)
+    if correction.command is not None:
+        yield Row((("command", correction.command),), 4, copy=True)
 
 
 def _decide(finding: Finding, lang: str) -> Iterator[Row]:

@@ -28,7 +28,7 @@ def test_this_machine(capsys):
     data = json.loads(out.out)
     assert status in (0, 1) and out.err == ""
     assert data["facts"]["machine"]["cores_logical"] >= 1 and data["facts"]["machine"]["ram_total_bytes"] > 1 << 28
-    assert set(data["facts"]) == set(SUBJECTS)
+    assert set(data["facts"]) == {*SUBJECTS, "speed"}
     assert {"server", "gguf"} <= {item["check"] for item in data["not_checked"]}
 
 
@@ -212,3 +212,17 @@ def test_a_key_in_a_complaint_is_hidden(capsys):
     assert main(["log", "/tmp/\x1b[31msk-local-test\n.log"]) == 2
     err = capsys.readouterr().err
     assert "sk-local-test" not in err and "\x1b" not in err and len(err.splitlines()) == 1
+
+
+def test_the_budget_of_a_launch_command_is_shown(capsys, tmp_path):
+    from tests.gguf.headers import model_file
+
+    path = model_file(tmp_path, "llama-3.1-8b-q4_k_m")
+    _, out = run(capsys, "--launch", f"llama-server -m {path} -c 8192 -ngl 0", "--skip", "clients,build,cuda")
+    assert "What the launch command needs" in out.out and "RAM needs" in out.out
+    assert "weights 4." in out.out
+    _, out = run(
+        capsys, "--launch", f"llama-server -m {path} -c 8192 -ngl 0", "--only", "launch,gguf", "--format", "json"
+    )
+    facts = json.loads(out.out)["facts"]["budget"]
+    assert facts["n_ctx"] == 8192 and facts["kv_bytes"] == 1 << 30 and facts["sources"][0] == "the file's header"

@@ -85,7 +85,7 @@ def test_json_alone_on_stdout_in_the_promised_shape(capsys):
     assert finding["cause"] == "gpu-oom-kv-cache" and finding["severity"] == "error" and finding["status"] == "seen"
     assert {"rule", "title", "why", "evidence", "remedies", "explains", "references"} <= set(finding)
     assert {"text", "source", "line"} == set(finding["evidence"][0]) and finding["evidence"][-1]["line"] == 2
-    assert {"text", "command", "price"} == set(finding["remedies"][0])
+    assert {"text", "command", "price", "edit"} == set(finding["remedies"][0])
 
 
 def test_empty_input_is_no_error(capsys):

@@ -258,3 +258,26 @@ def test_a_container_command_becomes_a_service_of_its_own(capsys, qwen):
 def test_the_cards_of_this_machine_are_the_default(capsys, qwen):
     _, data = as_json(capsys, qwen, "--build", "11434")
     assert data["cards_source"] in ("found", "none") and data["ram_bytes"] > 0
+
+
+def test_a_model_beside_a_command_takes_the_place_of_its_own(capsys, qwen, tmp_path):
+    other = model_file(tmp_path, "llama-3.1-8b-q4_k_m")
+    launch = f"llama-server -m {qwen} -c 8192 -ngl 99 --alias x"
+    _, data = as_json(capsys, str(other), "--launch", launch, "--gpu", "3090", "--build", "11434")
+    command = data["profiles"][0]["command"]
+    assert f"--model {other}" in command and qwen not in command and "--alias x" in command
+    assert data["model"]["architecture"] == "llama"
+
+
+def test_before_the_download(capsys):
+    """The header of a file on a server of this machine; what it says is what the file on disk says."""
+    from tests.gguf.headers import header_of
+    from tests.gguf.web import File, serving
+
+    name = "llama-3.1-8b-q4_k_m"
+    with serving() as web:
+        web.pages["/Llama.gguf"] = File(header_of(name), INDEX[name]["file_bytes"])
+        status, out, err = run(capsys, f"{web.url}/Llama.gguf", "--gpu", "3060", "--build", "11434")
+        assert (status, err) == (0, "") and "not downloaded: read" in out and "--model Llama.gguf" in out
+        status, out, err = run(capsys, f"{web.url}/none.gguf", "--gpu", "3060", "--build", "11434")
+        assert (status, out, len(err.splitlines())) == (2, "", 1)

@@ -6,8 +6,10 @@ import pytest
 
 from doctor.engine.diagnose import diagnose
 from doctor.engine.match import Matcher
-from doctor.engine.rules import RuleError, in_builds, rule_from_toml
+from doctor.engine.reader import RuleError
+from doctor.engine.rules import in_builds, rule_from_toml
 from doctor.facts.build import Build
+from doctor.facts.clients.record import Client, Setting
 from doctor.facts.facts import nothing_known
 from doctor.facts.launch import Launch, LaunchOption
 from doctor.facts.record import not_collected
@@ -225,6 +227,62 @@ def test_last_line_of_scanned_lines():
 def test_a_last_line_of_a_command_is_refused():
     with pytest.raises(RuleError, match="last = true"):
         rule("a/x", symptom=[{"pattern": "loading", "last": True, "place": "command"}])
+
+
+# --- a rule that looks at clients one by one -------------------------------------------------------------------------
+
+
+def client(name, url, problems=()):
+    base = Setting("base_url", url, f"{name}.json", 3)
+    return replace(not_collected(Client, "not looked"), id=name, name=name, base_url=base, problems=problems)
+
+
+def clients(*found):
+    return replace(NOTHING, clients=found)
+
+
+EACH = {"each": "clients", "title": {"en": "{client.name} at {place(client.base_url)}", "zh": "{client.name}"}}
+
+
+def test_each_client_has_its_own_finding():
+    wrong = rule("a/wrong", when=[{"expr": "endswith(client.base_url.value, '/v1')"}], **EACH)
+    found = run([wrong], facts=clients(client("A", "x/v1"), client("B", "x"), client("C", "y/v1"))).findings
+    assert [(one.about, one.title) for one in found] == [("A", "A at A.json:3"), ("C", "C at C.json:3")]
+    assert [[(e.text, e.source, e.line) for e in one.evidence] for one in found] == [
+        [("base_url = x/v1", "A.json", 3)],
+        [("base_url = y/v1", "C.json", 3)],
+    ]
+    assert found[0].subjects == ("clients",)
+
+
+def test_a_fault_of_one_client_explains_nothing_about_another():
+    cause = rule("a/cause", when=[{"expr": "client.name == 'A'"}], explains=["a/end", "a/all"], **EACH)
+    end = rule("a/end", when=[{"expr": "known(client.base_url)"}], priority=10, **EACH)
+    whole = rule("a/all", when=[{"expr": "len(clients) == 2"}], priority=5)
+    found = run([cause, end, whole], facts=clients(client("A", "x"), client("B", "x"))).findings
+    assert [(one.rule, one.about, [(sub.rule, sub.about) for sub in one.explains]) for one in found] == [
+        ("a/cause", "A", [("a/end", "A"), ("a/all", "")]),
+        ("a/end", "B", []),
+    ]
+
+
+def test_what_is_unknown_of_one_client_keeps_no_other_from_its_finding():
+    small = rule("a/small", when=[{"expr": "client.context_window < 10"}], **EACH)
+    known_one = replace(client("B", "x"), context_window=5)
+    diagnosis = run([small], facts=clients(client("A", "x"), known_one))
+    assert [one.about for one in diagnosis.findings] == ["B"]
+    assert [(item.check, item.reason) for item in diagnosis.undecided] == [("clients[0].context_window", "not looked")]
+
+
+def test_no_client_is_looked_at_where_none_is_known():
+    wrong = rule("a/wrong", when=[{"expr": "client.name == 'A'"}], **EACH)
+    diagnosis = run([wrong])
+    assert diagnosis.findings == () and [item.check for item in diagnosis.undecided] == ["clients"]
+
+
+def test_only_lists_that_can_be_looked_at_one_by_one():
+    with pytest.raises(RuleError, match="each"):
+        rule("a/x", each="gpu", when=[{"expr": "True"}])
 
 
 def test_a_condition_can_be_asked_of_each_item_of_a_list():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from doctor.engine.functions import FUNCTIONS
+from doctor.facts.clients.record import Setting
 from doctor.facts.launch import Launch
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, not_collected
@@ -57,3 +58,12 @@ def test_unknown_and_absent_stay():
     assert FUNCTIONS["with_option"](None, "--a", 1) is None
     bare = replace(not_collected(Launch, "x"), command="llama-server", options=())
     assert FUNCTIONS["has_option"](bare, "--a") is False
+
+
+def test_place():
+    place = FUNCTIONS["place"]
+    assert place(Setting("x", "y", "a.json", 4)) == "a.json:4"
+    assert place(Setting("x", "y", "environment", None)) == "environment"
+    assert place(Setting("x", "y", "environment", None, "~/.bashrc:2")) == "environment, ~/.bashrc:2"
+    assert place(None) is None
+    assert place(Unknown("why")) == Unknown("why")

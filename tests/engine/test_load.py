@@ -9,7 +9,7 @@ import pytest
 
 from doctor.engine import load as loading
 from doctor.engine.load import load, read_rules
-from doctor.engine.rules import RuleError
+from doctor.engine.reader import RuleError
 from doctor.outside import Outside
 
 GOOD = """

@@ -4,6 +4,7 @@
  * STUB_COUNT     number of cards (1)
  * STUB_FAIL      "Name=15,Name=3": functions (without "nvml") that return a code; "Name#1=15" only for card 1
  * STUB_LOG       file that gets a line for each init and shutdown
+ * STUB_SM        "90,70": the driver's own samples of utilisation that are new at each call (unset: not supported)
  * STUB_PROCESSES "pid:MiB:kind:name;…", kind C, G or B (both); MiB -1: not told
  * others         one value, or one for each card separated by "|"; see the calls of value() below
  *
@@ -17,6 +18,7 @@ typedef struct { int index; } Card;
 typedef struct { unsigned long long total, free, used; } Memory;
 typedef struct { unsigned gpu, memory; } Utilization;
 typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } Process;
+typedef struct { unsigned long long at; union { double number; unsigned plain; unsigned long long whole; } value; } Sample;
 typedef struct { unsigned version; int sensor; int temperature; } Temperature;
 
 static Card cards[16];
@@ -201,7 +203,29 @@ int nvmlSystemGetProcessName(unsigned pid, char *out, unsigned size) {
     return 6; /* not found: a process of the host, seen from a container */
 }
 
+int nvmlDeviceGetPcieThroughput(Card *card, int counter, unsigned *out) {
+    CHECK("DeviceGetPcieThroughput", card->index);
+    *out = (unsigned)(counter == 1 ? number("STUB_PCIE_IN", "0", card->index) : number("STUB_PCIE_OUT", "0", card->index));
+    return 0;
+}
+
 #ifndef OLD_DRIVER
+int nvmlDeviceGetSamples(Card *card, int kind, unsigned long long seen, int *type, unsigned *count, Sample *out) {
+    char text[512], *place, *entry;
+    unsigned found = 0;
+    CHECK("DeviceGetSamples", card->index);
+    if (!getenv("STUB_SM")) return 3;
+    snprintf(text, sizeof text, "%s", value("STUB_SM", "", card->index));
+    for (entry = strtok_r(text, ",", &place); entry; entry = strtok_r(0, ",", &place), found++)
+        if (out && found < *count) {
+            memset(&out[found], 0, sizeof *out);
+            out[found].at = seen + found + 1;
+            out[found].value.plain = (unsigned)atoi(entry) / (kind == 2 ? 2 : 1);
+        }
+    *type = 1;
+    *count = found;
+    return found ? 0 : 6;
+}
 int nvmlDeviceGetUtilizationRates(Card *card, Utilization *out) {
     CHECK("DeviceGetUtilizationRates", card->index);
     out->gpu = (unsigned)number("STUB_UTILIZATION", "0", card->index);

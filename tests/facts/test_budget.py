@@ -7,6 +7,7 @@ import pytest
 
 from doctor.engine.diagnose import diagnose
 from doctor.engine.load import load
+from doctor.engine.match import Matcher
 from doctor.facts import budget
 from doctor.facts.facts import Facts, nothing_known
 from doctor.facts.gpu import GpuProcess
@@ -156,6 +157,65 @@ def test_a_log_is_held_against_the_file_the_user_names(qwen, kv, differs):
     facts = paste_facts(paste, Outside(), Vault(), qwen)
     assert [(item.device, item.kind) for item in facts.budget.printed] == ([("CUDA0", "kv")] if differs else [])
     assert ("memory/log-sizes-differ" in rules_fired(facts)) == differs
+
+
+def test_a_log_of_a_draft_prints_two_caches(qwen):
+    text = LOG.replace("-ctk q8_0 -ctv q8_0", "-ctk q8_0 -ctv q8_0 --spec-type draft-mtp")
+    text = text.replace("149.62", "598.50").replace("15088.00", "15339.00")
+    paste = Paste(
+        [(text.format(path=qwen, kv=4352) + "llama_kv_cache:      CUDA0 KV buffer size =   512.00 MiB\n").encode()]
+    )
+    for _ in paste:
+        pass
+    assert paste_facts(paste, Outside(), Vault(), qwen).budget.printed == ()
+
+
+REAL = REPOSITORY / "fixtures" / "logs"
+
+
+def diagnosed(name, path):
+    """The facts and findings of a log of llama.cpp b11434 on a stand-in for a card."""
+    paste = Paste([(REAL / name).read_bytes()])
+    hits = Matcher(RULES).sift(paste)
+    facts = paste_facts(paste, Outside(), Vault(), path)
+    return facts, diagnose(RULES, facts, hits).findings
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "good/simcuda_b11434_ok_27b_3090_131k_q8.log",
+        "good/simcuda_b11434_ok_2gpu_27b.log",
+        "good/simcuda_b11434_ok_mtp_27b_3090_131k_q4.log",
+        "good/simcuda_b11434_ok_partial_27b_4060ti16_ngl40.log",
+    ],
+)
+def test_what_llama_cpp_printed_is_what_is_computed(qwen, name):
+    facts, findings = diagnosed(name, qwen)
+    assert facts.budget.printed == () and facts.budget.over_bytes < 0
+    assert not [finding.rule for finding in findings if finding.rule.startswith("memory/")]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("simcuda_b11434_oom_kv_27b_3090_262k_f16.log", "memory/gpu-oom-kv-cache"),
+        ("simcuda_b11434_oom_compute_27b_3090_131k_ub2048.log", "memory/gpu-oom-compute-buffer"),
+        ("simcuda_b11434_oom_model_27b_3060_ngl99.log", "memory/gpu-oom-weights"),
+        ("simcuda_b11434_oom_mtp_27b_3090_131k.log", "memory/gpu-oom-draft-mtp"),
+    ],
+)
+def test_a_crash_in_a_log_was_to_be_expected(qwen, name, rule):
+    facts, findings = diagnosed(f"real/{name}", qwen)
+    assert facts.budget.over_bytes > 0
+    assert findings[0].rule == rule
+    assert not [finding.rule for finding in findings if "exceed" in finding.rule]
+
+
+def test_the_remedy_of_a_crash_has_the_numbers_of_the_file(qwen):
+    facts, findings = diagnosed("real/simcuda_b11434_oom_kv_27b_3090_262k_f16.log", qwen)
+    assert f"{facts.budget.ctx_q8_that_fits} tokens with a q8_0 cache" in findings[0].remedies[0].text
+    assert f"-c {facts.budget.ctx_q8_that_fits}" in findings[0].remedies[0].command
 
 
 def test_a_path_in_a_pasted_text_is_never_opened(qwen):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from doctor.facts.urls import is_loopback, parse_address, spares
+from doctor.facts.urls import is_local, is_loopback, parse_address, same_server, spares
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,39 @@ def test_not_loopback(host):
 )
 def test_no_proxy(no_proxy, host, spared):
     assert spares(no_proxy, host, 8080) is spared
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "same"),
+    [
+        ("http://127.0.0.1:8080/v1/messages", "http://localhost:8080", True),
+        ("http://[::1]:8080/v1", "http://127.0.0.1:8080", True),
+        ("http://localhost:8080/v1", "http://0.0.0.0:8080", True),
+        ("http://127.0.0.1:80801/v1", "http://127.0.0.1:8080", False),
+        ("http://127.0.0.1:8081/v1", "http://127.0.0.1:8080", False),
+        ("http://127.0.0.1/v1", "http://127.0.0.1:80", True),
+        ("https://host/api/v1", "https://HOST/api", True),
+        ("https://host/apix/v1", "https://host/api", False),
+        ("https://host/v1", "https://host/api", False),
+        ("nonsense://", "nonsense://", False),
+        ("", "", False),
+    ],
+)
+def test_same_server(url, base, same):
+    assert same_server(url, base) is same
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:8080", True),
+        ("http://localhost", True),
+        ("http://192.168.1.5:8080/v1", True),
+        ("http://10.0.0.2", True),
+        ("https://api.example.com", False),
+        ("http://8.8.8.8", False),
+        ("http://[", False),
+    ],
+)
+def test_is_local(url, local):
+    assert is_local(url) is local

@@ -1,5 +1,6 @@
 import pytest
 
+from doctor.facts.launch import LaunchOption
 from doctor.launch.table import load_table
 from doctor.launch.variables import kept, read_variables
 from doctor.outside import Outside
@@ -26,13 +27,25 @@ TABLE = load_table(Outside())
     ],
 )
 def test_what_a_build_reads(build, name, value, option):
-    found = read_variables({name: value}, TABLE, build, ()).options
+    found = read_variables({name: value}, TABLE, build, {}).options
     assert [(item.name, item.value, item.negated) for item in found] == ([option] if option else [])
     assert all(item.spelling == name for item in found)
 
 
-def test_the_command_line_wins():
-    assert read_variables({"LLAMA_ARG_CTX_SIZE": "4096"}, TABLE, 11434, {"--ctx-size"}).options == ()
+@pytest.mark.parametrize(
+    ("name", "value", "given", "told"),
+    [
+        ("LLAMA_ARG_CTX_SIZE", "4096", LaunchOption("--ctx-size", "-c", "8192", 1), "-c 8192 on the command line wins"),
+        ("LLAMA_ARG_CTX_SIZE", "8192", LaunchOption("--ctx-size", "-c", "8192", 1), None),  # both say the same
+        ("LLAMA_API_KEY", "sk-other", LaunchOption("--api-key", "--api-key", "<key-1>", 1), "--api-key on the command line wins"),
+        ("LLAMA_ARG_NO_JINJA", "1", LaunchOption("--jinja", "--jinja", None, 1), "--jinja on the command line wins"),
+    ],
+)  # fmt: skip
+def test_the_command_line_wins(name, value, given, told):
+    found = read_variables({name: value}, TABLE, 11434, {given.name: given})
+    assert found.options == ()
+    assert [(problem.kind, problem.message) for problem in found.problems] == ([("overruled", told)] if told else [])
+    assert "sk-other" not in repr(found)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +67,13 @@ def test_the_command_line_wins():
     ],
 )
 def test_problems(build, name, value, kind, replacement, fatal):
-    (problem,) = read_variables({name: value}, TABLE, build, ()).problems
+    (problem,) = read_variables({name: value}, TABLE, build, {}).problems
     assert (problem.kind, problem.replacement, problem.fatal) == (kind, replacement, fatal)
 
 
 @pytest.mark.parametrize(("name", "value"), [("LLAMA_ARG_CTX_SIZE", "$CTX"), ("LLAMA_CACHE", "/x"), ("HF_HOME", "/x")])
 def test_nothing_wrong(name, value):
-    assert read_variables({name: value}, TABLE, 11434, ()).problems == ()
+    assert read_variables({name: value}, TABLE, 11434, {}).problems == ()
 
 
 def test_what_is_kept_of_an_environment():

@@ -1,8 +1,9 @@
-"""Writes rules/tables/options.json, build_commits.txt and build_dates.tsv from facts read out of llama.cpp's sources.
+"""Writes rules/tables/options.json, model_builds.json, build_commits.txt and build_dates.tsv from facts read out of llama.cpp's sources.
 
     python tests/launch/write_tables.py FOLDER
 
-FOLDER holds flags.json (spellings, values, defaults and variables by build), commit_builds.tsv and build_dates.json.
+FOLDER holds flags.json (spellings, values, defaults and variables by build), archs.json, pretokenizers.json,
+ggml_types.json (what of a model file a build knows), commit_builds.tsv and build_dates.json.
 Run it again when a newer FOLDER exists; what the sources do not say stands in rules/tables/option_fixes.toml.
 
 Where a change is only known to lie between two builds, both sides are taken as accepting: a doubtful build raises no
@@ -24,14 +25,32 @@ COMPARISON = re.compile(r"(?:value|prio) (<|>|==|!=) (-?\d+)")
 
 
 def main(folder: Path) -> None:
-    """Write the three tables."""
+    """Write the four tables."""
     flags = json.loads((folder / "flags.json").read_text())
     (TABLES / "options.json").write_text(options_json(flags))
+    (TABLES / "model_builds.json").write_text(model_builds_json(folder))
     dates = json.loads((folder / "build_dates.json").read_text())
     first = {low: day for day, (low, _) in sorted(dates["days"].items(), reverse=True)}
     first.update({int(build): day for build, day in dates["samples"].items()})
     (TABLES / "build_dates.tsv").write_text("".join(f"{build}\t{day}\n" for build, day in monotonic(first)))
     (TABLES / "build_commits.txt").write_text(commit_lines((folder / "commit_builds.tsv").read_text()))
+
+
+def model_builds_json(folder: Path) -> str:
+    """{"architectures": {name: [first, last]}, "pre_tokenizers": …, "tensor_types": …}, one name a line."""
+    blocks: dict[str, dict[str, Any]] = {}
+    for title, name in (("architectures", "archs.json"), ("pre_tokenizers", "pretokenizers.json")):
+        blocks[title] = json.loads((folder / name).read_text())["items"]
+    kinds = json.loads((folder / "ggml_types.json").read_text())["ggml_type"]
+    blocks["tensor_types"] = {entry["name"].lower(): entry for entry in kinds.values()}
+    parts = []
+    for title, block in blocks.items():
+        rows = ",\n".join(
+            f"{json.dumps(name)}:[{entry['first']},{json.dumps(entry['last'])}]"
+            for name, entry in sorted(block.items())
+        )
+        parts.append(f'"{title}": {{\n{rows}\n}}')
+    return "{" + ",\n".join(parts) + "}\n"
 
 
 def monotonic(first: dict[int, str]) -> list[tuple[int, str]]:

@@ -188,3 +188,13 @@ def test_first_and_last_timings_are_kept(count):
 
 
 EVERY_LINE = lines_of_fixtures()
+
+
+@pytest.mark.parametrize(
+    "end", ["load_model: loading model " + "/deep folder" * 1000, "load_model: loading model '" + "中" * 4090 + "'"]
+)
+def test_the_last_line_is_the_same_however_long_it_is(end):
+    paste, slowly = Paste([b"a\n", end.encode()]), Paste([b"a\n", end.encode()])
+    hits = FAST.sift(paste)
+    assert hits == PLAIN.scan(slowly)
+    assert paste.last is not None and paste.last.text.startswith("load_model: loading model ")

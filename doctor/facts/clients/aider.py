@@ -8,8 +8,8 @@ from doctor.facts.clients.assemble import Configured, Kind, client, renamed
 from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
-from doctor.facts.clients.record import Setting
+from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Setting, Writable, writable
 from doctor.facts.clients.yaml_file import read_yaml
 from doctor.facts.record import Fact, Unknown
 
@@ -36,7 +36,7 @@ SETTINGS = ("timeout", "edit-format")
 def collect(outside: Outside, vault: Vault) -> Client:
     """aider as it would run in the current folder."""
     join = separators(outside).join
-    folders = list(dict.fromkeys((outside.folder(), _root(outside), outside.home())))
+    folders = list(dict.fromkeys((outside.folder(), folders_above(outside)[-1], outside.home())))
     places = Places(
         outside,
         vault,
@@ -60,24 +60,29 @@ def collect(outside: Outside, vault: Vault) -> Client:
             context_window=_window(outside, folders, model),
             settings=places.settings(*(_option(places, name) for name in SETTINGS)),
             unusable=None if known_model or base is None else "model-prefix",
+            writable=_writable(places, folders, model, bool(key)),
         ),
+    )
+
+
+def _writable(places: Places, folders: list[str], model: Setting | None, has_key: bool) -> tuple[Writable, ...]:
+    """Files that are there: aider reads several of each kind."""
+    join = separators(places.outside).join
+    windows = [join(folder, ".aider.model.metadata.json") for folder in folders]
+    there = [path for path in windows if places.outside.exists(path)]
+    conf = [file.path for file in places.files if file.found]
+    envs = [file.path for file in places.env_files if file.found]
+    name = model.value.strip() if model else ""
+    return (
+        *(writable("context_window", path, name, "max_input_tokens", kind="number") for path in there[:1] if name),
+        *(writable("no_proxy", path, "NO_PROXY") for path in envs[:1]),
+        *(writable("key", path, "openai-api-key") for path in conf[:1] if not has_key),
     )
 
 
 def _option(places: Places, name: str) -> list[Found]:
     """An option of aider: AIDER_… variables before the settings files."""
     return places.variable("AIDER_" + name.replace("-", "_").upper()) + places.key(name)
-
-
-def _root(outside: Outside) -> str:
-    """The folder of the repository the current folder is in, itself where there is none."""
-    path = separators(outside)
-    folder = outside.folder()
-    for _ in range(12):
-        if outside.exists(path.join(folder, ".git")):
-            return folder
-        folder = path.dirname(folder)
-    return outside.folder()
 
 
 def _sent(model: Setting | None) -> Setting | None:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doctor.facts.clients.program import Program, installation
-from doctor.facts.clients.record import Client, Credential, Setting
+from doctor.facts.clients.record import Client, Credential, Setting, Writable, pointer, standing
 from doctor.facts.record import Fact, Unknown, known
 from doctor.facts.urls import parse_address
 
@@ -50,7 +50,10 @@ class Kind(NamedTuple):
 
 
 class Configured(NamedTuple):
-    """What was found for one client or one of its servers. `appends`: None for what its wire has."""
+    """What was found for one client or one of its servers. `appends`: None for what its wire has.
+
+    `writable`: places for settings that are not set yet, or are better written elsewhere than where they stand.
+    """
 
     base: Fact[Setting] = None
     credentials: Fact[tuple[Credential, ...]] = ()
@@ -66,6 +69,7 @@ class Configured(NamedTuple):
     unusable: str | None = None
     label: str = ""
     logged_in: Fact[bool] = None
+    writable: tuple[Writable, ...] = ()
 
 
 def client(places: Places, kind: Kind, found: Configured = Configured()) -> Client:  # noqa: B008 - it is immutable
@@ -106,6 +110,7 @@ def client(places: Places, kind: Kind, found: Configured = Configured()) -> Clie
         other_models=found.other_models,
         listens=found.listens,
         unusable=found.unusable,
+        writable=found.writable,
     )
     return with_profiles(made, places)
 
@@ -129,7 +134,7 @@ def with_profiles(made: Client, places: Places) -> Client:
         for name in ("base_url", "model", "small_model", "proxy")
         if isinstance(value := getattr(made, name), Setting)
     }
-    return dataclasses.replace(
+    made = dataclasses.replace(
         made,
         **changes,
         credentials=made.credentials
@@ -139,8 +144,34 @@ def with_profiles(made: Client, places: Places) -> Client:
         other_models=tuple(told(item) for item in known(made.other_models) or ()),
         overridden=tuple(told(item) for item in places.overridden()),
     )
+    return dataclasses.replace(made, writable=(*(known(made.writable) or ()), *_where_they_stand(made)))
+
+
+def _where_they_stand(made: Client) -> tuple[Writable, ...]:
+    """Places of the settings that are set; the list of hosts without a proxy belongs beside the proxy."""
+    keys = known(made.credentials) or ()
+    items = {
+        "base_url": made.base_url,
+        "model": made.model,
+        "small_model": made.small_model,
+        "key": next(iter(keys), None),
+    }
+    found = []
+    for name, item in items.items():
+        place = standing(item) if isinstance(item, (Setting, Credential)) else None
+        if place is not None:
+            found.append(Writable(name, *place, "text", item.prefix if isinstance(item, Setting) else ""))
+    proxy = known(made.proxy)
+    place = standing(proxy) if proxy is not None else None
+    if place is not None:
+        found.append(Writable("no_proxy", place[0], place[1].rpartition("/")[0] + pointer("NO_PROXY"), "text"))
+    return tuple(found)
 
 
 def renamed(setting: Setting | None, value: str) -> Setting | None:
     """The same setting with the value that is sent in place of the one that is written."""
-    return dataclasses.replace(setting, value=value) if setting is not None else None
+    if setting is None:
+        return None
+    written = setting.value.strip()
+    prefix = written[: -len(value)] if value and written.endswith(value) else ""
+    return dataclasses.replace(setting, value=value, prefix=prefix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts.clients.assemble import request, with_profiles
@@ -10,7 +11,7 @@ from doctor.facts.clients.claude_code_paths import Paths, installation, paths_of
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.keys import credential
 from doctor.facts.clients.places import Places, at
-from doctor.facts.clients.record import Client, Credential, Setting
+from doctor.facts.clients.record import Client, Credential, Setting, Writable, writable
 from doctor.facts.record import Fact, Unknown, known
 from doctor.keys import looks_random
 
@@ -56,6 +57,16 @@ VARIABLES = (
 )
 STATE_LIMIT = 16 << 20
 """Bytes of ~/.claude.json: it keeps the history of every project."""
+WRITTEN_AS = {
+    "base_url": "ANTHROPIC_BASE_URL",
+    "model": "ANTHROPIC_MODEL",
+    "small_model": "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+    "key": "ANTHROPIC_AUTH_TOKEN",
+    "context_window": "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
+    "max_output": "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "no_proxy": "NO_PROXY",
+}
+"""Settings -> variable in `env` of a settings file: there it beats the shell, even when it is blank."""
 KEY_VARIABLES = {"ANTHROPIC_AUTH_TOKEN": "authorization", "ANTHROPIC_API_KEY": "x-api-key"}
 
 
@@ -94,8 +105,37 @@ def collect(outside: Outside, vault: Vault) -> Client:
         problems=(*places.problems(), *(file.problem for file in (state, login) if file.problem)),
         appends=FIRST_PATH,
         other_models=_other_models(places),
+        writable=_writable(places, paths, state),
     )
     return with_profiles(made, places)
+
+
+def _writable(places: Places, paths: Paths, state: DataFile) -> tuple[Writable, ...]:
+    """The `env` of the settings file a variable comes from, else of the user's; the state file for what is kept there."""
+    variables = (*WRITTEN_AS.values(), *KEY_VARIABLES, *ALIASES.values(), *VARIABLES)
+    names = {**{name: name for name in variables}, **WRITTEN_AS}
+    if "no_proxy" in places.outside.environ:
+        names["no_proxy"] = "no_proxy"
+    files = {name: file.path for file in reversed(places.files) for name in _names_of(file)}
+    found = [writable(setting, files.get(name, paths.settings[-1]), "env", name) for setting, name in names.items()]
+    model = _model(places)
+    if model is not None and not model.name.startswith("ANTHROPIC_"):
+        found = [place for place in found if place.setting != "model"]  # the key `model` of a settings file
+    found.append(writable("onboarded", state.path, "hasCompletedOnboarding", kind="bool"))
+    rejected, key = (
+        state.get("customApiKeyResponses", "rejected"),
+        next(iter(places.variable("ANTHROPIC_API_KEY")), None),
+    )
+    ending = key.value.strip()[-20:] if key else ""
+    if ending and isinstance(rejected, list) and ending in rejected:
+        place = rejected.index(ending)
+        found.append(writable("rejected_key", state.path, "customApiKeyResponses", "rejected", place))
+    return tuple(found)
+
+
+def _names_of(file: DataFile) -> tuple[str, ...]:
+    block = file.get("env")
+    return tuple(block) if isinstance(block, dict) else ()
 
 
 def _variable(places: Places, name: str) -> Setting | None:
@@ -150,6 +190,7 @@ def _credentials(
     for name, header in KEY_VARIABLES.items():
         for value in places.variable(name):
             key = credential(vault, name, value.value, header, value.source, value.line)
+            key = replace(key, pointer=value.pointer)
             found.append(_with_rejection(key, value.value, state))
             taken |= {header} if key.token else set()
     if helper is not None:
@@ -158,7 +199,7 @@ def _credentials(
         found += [Credential("apiKeyHelper", "", header, helper.source, helper.line, ()) for header in free]
     elif not taken:
         found += _login_credentials(vault, places, login)
-    _hide_login(vault, login)
+    _hide_login(vault, login, state)
     return tuple(sorted(found, key=lambda key: (key.token == "" and key.name != "apiKeyHelper", key.header)))
 
 
@@ -168,7 +209,7 @@ def _with_rejection(key: Credential, raw: str, state: DataFile) -> Credential:
     rejected = answers.get("rejected") if isinstance(answers, dict) else None
     ending = raw.strip()[-20:]
     if key.name == "ANTHROPIC_API_KEY" and isinstance(rejected, list) and ending and ending in rejected:
-        return Credential(*(key.name, key.token, key.header, key.source, key.line), (*key.problems, "rejected"))
+        return replace(key, problems=(*key.problems, "rejected"))
     return key
 
 
@@ -190,7 +231,12 @@ def _login_token(login: DataFile, name: str) -> str:
     return token if isinstance(token, str) else ""
 
 
-def _hide_login(vault: Vault, login: DataFile) -> None:
+def _hide_login(vault: Vault, login: DataFile, state: DataFile) -> None:
+    """Tokens of a login, and the ends of keys that the state file keeps, are secrets of the run."""
+    for answer in ("approved", "rejected"):
+        endings = state.get("customApiKeyResponses", answer)
+        for ending in endings if isinstance(endings, list) else ():
+            vault.put(ending if isinstance(ending, str) else "")
     for name in ("accessToken", "refreshToken"):
         vault.put(_login_token(login, name))
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from doctor.facts.clients.assemble import Configured, Kind, client
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
-from doctor.facts.clients.places import Found, Places, as_number, at
+from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.program import Program, separators
-from doctor.facts.clients.record import Setting
+from doctor.facts.clients.record import Setting, pointer
 from doctor.facts.record import Unknown
 
 if TYPE_CHECKING:
@@ -79,5 +79,9 @@ def _of_route(file: DataFile, route: str, provider: str) -> Setting | None:
 
 
 def _named(file: DataFile, route: str, model: str) -> Setting | None:
-    found = Found(f"Router.{route}", model, file.path, file.line("Router", route))
-    return Setting(*found[:4]) if model else None
+    if not model:
+        return None
+    written = str(file.get("Router", route) or "").strip()
+    prefix = written[: -len(model)] if written.endswith(model) else ""
+    line = file.line("Router", route)
+    return Setting(f"Router.{route}", model, file.path, line, pointer=pointer("Router", route), prefix=prefix)

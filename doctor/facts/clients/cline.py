@@ -9,6 +9,7 @@ from doctor.facts.clients.data_file import Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.record import writable
 from doctor.facts.record import Unknown
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def _command_line(outside: Outside, vault: Vault, data: str) -> Client:
             model=places.setting(places.key(*table, "model")),
             wire_api=wire,
             settings=places.settings(places.key("lastUsedProvider"), places.key(*table, "timeout")),
+            writable=(writable("key", places.files[0].path, *table, "apiKey"),),
         ),
     )
 
@@ -106,5 +108,8 @@ def _extension(outside: Outside, vault: Vault, data: str) -> Client:
             wire_api=wire,
             context_window=window or Unknown("no context window is set for this model"),
             settings=places.settings(at(state, "actModeApiProvider"), at(state, "requestTimeoutMs")),
+            writable=(writable("context_window", state.path, f"act{info}", "contextWindow", kind="number"),)
+            if info
+            else (),
         ),
     )

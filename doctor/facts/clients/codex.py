@@ -9,7 +9,8 @@ from doctor.facts.clients.assemble import Configured, Kind, client
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Writable, writable
 from doctor.facts.clients.toml_file import read_toml
 from doctor.facts.record import Fact, Unknown
 
@@ -46,15 +47,16 @@ def collect(outside: Outside, vault: Vault) -> Client:
     join = separators(outside).join
     home = outside.environ.get("CODEX_HOME", "").strip() or join(outside.home(), ".codex")
     user = read_toml(outside, join(home, "config.toml"))
-    project = read_toml(outside, join(outside.folder(), ".codex", "config.toml"))
+    folders = folders_above(outside)
+    paths = [join(folder, ".codex", "config.toml") for folder in folders]
+    projects = [file for file in (read_toml(outside, path) for path in paths if path != user.path) if file.found]
     files = [user] if outside.platform == "win32" else [user, read_toml(outside, "/etc/codex/config.toml")]
-    trusted = user.get("projects", outside.folder(), "trust_level") == "trusted"
-    if trusted and project.path != user.path:
-        files.insert(0, project)
-    places = Places(outside, vault, files)
+    trusted = any(user.get("projects", folder, "trust_level") == "trusted" for folder in folders)
+    places = Places(outside, vault, [*projects, *files] if trusted else files)
     found = _configured(places, read_json(outside, join(home, "auth.json")))
-    if project.found and not trusted and project.path != user.path:
-        untrusted = places.record(Found("trust_level", "untrusted", project.path, 1))
+    found = found._replace(writable=_writable(places, user.path, found.base is None))
+    if projects and not trusted:
+        untrusted = places.record(Found("trust_level", "untrusted", projects[0].path, 1))
         found = found._replace(settings=(*found.settings, untrusted))
     return client(places, KIND, found)
 
@@ -84,11 +86,46 @@ def _configured(places: Places, login: DataFile) -> Configured:
         model=places.setting(places.key("model")),
         context_window=window or ASSUMED_WINDOW,
         settings=places.settings(
-            *(places.key(key) for key in SETTINGS), *(places.key(*table, key) for key in PROVIDER_SETTINGS)
+            *(places.key(key) for key in SETTINGS),
+            *(places.key(*table, key) for key in PROVIDER_SETTINGS),
+            [] if own or name in BUILT_IN else _defined(places),
         ),
         unusable=_unusable(places, name, table, own),
         logged_in=_logged_in(login),
     )
+
+
+def _writable(places: Places, user: str, no_base: bool) -> tuple[Writable, ...]:
+    """Where it is set, else the user's file; a provider of the user's own where there is only the built-in one."""
+    chosen = places.first(places.key("model_provider"))
+    name = chosen.value.strip() if chosen and chosen.value.strip() != "openai" else "llamacpp"
+    table: tuple[Key, ...] = ("model_providers", name)
+    own = next((file.path for file in places.files if isinstance(file.get(*table), dict)), user)
+
+    def at_top(setting: str, key: str, kind: str = "text") -> Writable:
+        found = places.key(key)
+        return writable(setting, found[0].source if found else user, key, kind=kind)
+
+    return (
+        at_top("model", "model"),
+        at_top("context_window", "model_context_window", "number"),
+        at_top("max_output", "model_max_output_tokens", "number"),
+        at_top("provider", "model_provider"),
+        at_top("profile", "profile"),
+        *((writable("base_url", own, *table, "base_url"),) if no_base else ()),
+        writable("provider_name", own, *table, "name"),
+        writable("key", own, *table, "experimental_bearer_token"),
+        writable("key_variable", own, *table, "env_key"),
+    )
+
+
+def _defined(places: Places) -> list[Found]:
+    """The providers that have a table, for one who names another."""
+    return [
+        Found("model_providers", str(name), file.path, file.line("model_providers", name))
+        for file in places.files
+        for name, _ in file.items("model_providers")
+    ][:1]
 
 
 def _unusable(places: Places, name: str, table: tuple[Key, ...], own: bool) -> str | None:

@@ -11,6 +11,7 @@ from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Places, as_number
 from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.record import writable
 from doctor.facts.clients.yaml_file import read_yaml
 from doctor.facts.record import Unknown
 
@@ -48,6 +49,12 @@ def collect(outside: Outside, vault: Vault) -> tuple[Client, ...]:
     return tuple(made) or (client(Places(outside, vault, [file], env), KIND),)
 
 
+def _window_at(file: DataFile, table: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Where the window stands, or belongs in this kind of file."""
+    used = [path for path in _WINDOWS if file.get(*table, *path) is not None]
+    return (used or [_WINDOWS[1] if file.path.endswith(".json") else _WINDOWS[0]])[0]
+
+
 def _model(places: Places, file: DataFile, place: Key, several: bool) -> Client:
     table: tuple[Key, ...] = ("models", place)
     provider = str(file.get(*table, "provider") or "openai").strip()
@@ -65,5 +72,9 @@ def _model(places: Places, file: DataFile, place: Key, several: bool) -> Client:
             context_window=window or Unknown("no contextLength is set for this model"),
             settings=places.settings(places.key(*table, "provider"), *(places.key(*table, *path) for path in _LIMITS)),
             label=str(label)[:60] if several else "",
+            writable=(
+                writable("context_window", file.path, *table, *_window_at(file, table), kind="number"),
+                writable("key", file.path, *table, "apiKey"),
+            ),
         ),
     )

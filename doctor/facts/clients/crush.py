@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # README of github.com/charmbracelet/crush (37f36e938); not run.
 KIND = Kind("crush", "Crush", Program(("crush",), "@charmland/crush"), "openai-chat")
-WIRE_OF = {"anthropic": "anthropic-messages", "openai": "openai-responses", "ollama": "ollama"}
-# Providers that want a base URL without /v1; what they then add.
+WIRE_OF = {"anthropic": "anthropic-messages", "ollama": "ollama"}
+# Providers that want a base URL without /v1; what they then add. For Anthropic's protocol it takes both.
 APPENDS = {"llamacpp": "/v1/chat/completions"}
 MOST = 8
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
@@ -50,14 +50,17 @@ def _provider(places: Places, name: Key, several: bool) -> Client:
     kind = places.first(places.key(*table, "type"))
     kind_name = kind.value.strip() if kind else str(name)
     wire = WIRE_OF.get(kind_name, KIND.wire_api)
+    base = places.setting(places.resolved(places.key(*table, "base_url"), _REFERENCE))
     appends = APPENDS.get(kind_name)
+    if wire == "anthropic-messages" and base is not None and not base.value.rstrip("/").endswith("/v1"):
+        appends = "/v1/messages"
     model = places.setting(places.key(*table, "models", 0, "id"))
     window = as_number(places.setting(places.key(*table, "models", 0, "context_window")))
     return client(
         places,
         KIND,
         Configured(
-            base=places.setting(places.resolved(places.key(*table, "base_url"), _REFERENCE)),
+            base=base,
             credentials=places.credential(
                 WIRES[wire].header, places.resolved(places.key(*table, "api_key"), _REFERENCE)
             ),
@@ -65,7 +68,7 @@ def _provider(places: Places, name: Key, several: bool) -> Client:
             small_model=_chosen(places, name, "small"),
             wire_api=wire,
             appends=appends,
-            appends_v1=appends is not None,
+            appends_v1=kind_name in APPENDS,
             context_window=window or Unknown("no context_window is set for this model"),
             settings=places.settings(places.key(*table, "type"), places.key(*table, "models", 0, "default_max_tokens")),
             label=str(name)[:60] if several else "",

@@ -10,6 +10,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.record import writable
 from doctor.facts.clients.yaml_file import read_yaml
 from doctor.facts.record import Unknown
 
@@ -59,5 +60,9 @@ def _model(places: Places, file: DataFile, table: tuple[Key, ...], several: bool
             context_window=window or Unknown("no token_limit is set for this model"),
             settings=places.settings(*(at(file, *table, name) for name in SETTINGS)),
             label=str(file.get(*table, "name") or table[0])[:60] if several else "",
+            writable=(
+                writable("context_window", file.path, *table, "token_limit", kind="number"),
+                writable("key", file.path, *table, "api_key"),
+            ),
         ),
     )

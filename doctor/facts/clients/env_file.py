@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from doctor.outside import Outside
 
 LIMIT = 256 << 10
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=[ \t]*(.*)")
+ENV_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=[ \t]*(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?$""")
 # export NAME=value, NAME=value, set -gx NAME value (fish), $env:NAME = "value" (PowerShell), set NAME=value (cmd)
-_PROFILE = re.compile(
+PROFILE_LINE = re.compile(
     r"\s*(?:(?:export|declare -x|typeset -x)\s+(?P<sh>[A-Za-z_]\w*)=|set\s+(?:-\w+\s+)*-\w*x\w*\s+(?P<fish>[A-Za-z_]\w*)\s+|"
     r"\$env:(?P<ps>[A-Za-z_]\w*)\s*=\s*|setenv\s+(?P<csh>[A-Za-z_]\w*)\s+)(?P<value>.*)",
     re.IGNORECASE,
@@ -71,12 +71,13 @@ def env_line(text: str, keys: tuple[Key, ...]) -> int | None:
 
 def _pairs(text: str) -> Iterator[tuple[str, str, int]]:
     for number, line in enumerate(text.splitlines(), 1):
-        found = _LINE.match(line)
+        found = ENV_LINE.match(line)
         if found:
-            yield found[1], _unquoted(found[2]), number
+            yield found[1], unquoted(found[2]), number
 
 
-def _unquoted(value: str) -> str:
+def unquoted(value: str) -> str:
+    """The value of a line without quotes and the remark after it."""
     value = value.strip()
     quoted = _QUOTED.match(value)
     if quoted:
@@ -99,11 +100,11 @@ def exported(outside: Outside, names: set[str]) -> list[Exported]:
         except OutsideError:
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            match = _PROFILE.match(line) if len(line) < 2000 else None
+            match = PROFILE_LINE.match(line) if len(line) < 2000 else None
             if match is None:
                 continue
             variable = match["sh"] or match["fish"] or match["ps"] or match["csh"]
             if variable in names:
-                value = _unquoted(match["value"].split(";")[0])
+                value = unquoted(match["value"].split(";")[0])
                 found.append(Exported(variable, None if re.search(r"[$`]", value) else value, path, number))
     return found

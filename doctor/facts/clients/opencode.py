@@ -9,7 +9,9 @@ from doctor.facts.clients.assemble import WIRES, Configured, Kind, client, renam
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import key_line, parse_json, read_json, without_comments
 from doctor.facts.clients.places import ENVIRONMENT, Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Writable, writable
+from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
     from doctor.facts.clients.record import Client, Setting
@@ -34,6 +36,7 @@ WIRE_OF = {
     "anthropic": "anthropic-messages",
 }
 REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
+_FILE = re.compile(r"\{file:([^{}]{1,500})\}")
 
 
 class Layout(NamedTuple):
@@ -63,27 +66,15 @@ def collect_like(outside: Outside, vault: Vault, kind: Kind, layout: Layout) -> 
 
 def _files(outside: Outside, layout: Layout) -> list[DataFile]:
     path = separators(outside)
-    here = outside.folder()
     user = outside.environ.get("XDG_CONFIG_HOME", "").strip() or path.join(outside.home(), ".config")
     named = outside.environ.get(layout.config, "").strip()
-    folders = [path.join(here, f".{layout.folder}"), *_upwards(outside, here)]
+    above = folders_above(outside, to_the_root=True)
+    folders = [*(path.join(folder, f".{layout.folder}") for folder in above), *above]
     paths = [path.join(folder, name) for folder in folders for name in layout.files]
     paths += [named] if named else []
     paths += [path.join(user, layout.folder, name) for name in (*layout.files, "config.json")]
     inline = outside.environ.get(layout.content, "")
     return _inline(inline, layout) + [read_json(outside, name, comments=True) for name in dict.fromkeys(paths)]
-
-
-def _upwards(outside: Outside, here: str) -> list[str]:
-    """The current folder and those above it up to the root of its repository."""
-    path = separators(outside)
-    folders = [here]
-    while len(folders) < 12 and not outside.exists(path.join(folders[-1], ".git")):
-        above = path.dirname(folders[-1])
-        if above in (folders[-1], outside.home()):
-            return folders[:1]  # no repository
-        folders.append(above)
-    return folders if outside.exists(path.join(folders[-1], ".git")) else folders[:1]
 
 
 def _inline(text: str, layout: Layout) -> list[DataFile]:
@@ -107,7 +98,8 @@ def _configured(places: Places, login: DataFile) -> Configured:
     listed = any(isinstance(file.get(*entry), dict) for file in places.files)
     defined = any(isinstance(file.get(*table), dict) for file in places.files)
     small = places.setting(places.key("small_model"))
-    key = places.resolved(places.key(*table, "options", "apiKey"), REFERENCE) + at(login, provider, "key")
+    key = places.resolved(_read_files(places, places.key(*table, "options", "apiKey")), REFERENCE)
+    key += at(login, provider, "key")
     return Configured(
         base=places.setting(places.resolved(places.key(*table, "options", "baseURL"), REFERENCE)),
         credentials=places.credential(WIRES[wire].header, key),
@@ -122,7 +114,45 @@ def _configured(places: Places, login: DataFile) -> Configured:
             places.key(*table, "npm"), places.key(*entry, "limit", "output"), places.key(*table, "options", "timeout")
         ),
         unusable="model-unlisted" if chosen and defined and not listed and provider not in WIRE_OF else None,
+        writable=_writable(places, table, entry, listed),
     )
+
+
+def _writable(places: Places, table: tuple[Key, ...], entry: tuple[Key, ...], listed: bool) -> tuple[Writable, ...]:
+    """The provider's table, in the file that has the model's entry where one has it.
+
+    Another id is written into the entry (`id`): to name another model in `model` would want an entry for it too.
+    """
+    holders = [file.path for path in (entry, table) for file in places.files if isinstance(file.get(*path), dict)]
+    if not holders or holders[0] == ENVIRONMENT:
+        return ()
+    file = holders[0]
+    return (
+        *((writable("model", file, *entry, "id"),) if listed else ()),
+        writable("model_entry", file, *entry, kind="object"),
+        writable("context_window", file, *entry, "limit", "context", kind="number"),
+        writable("max_output", file, *entry, "limit", "output", kind="number"),
+        writable("key", file, *table, "options", "apiKey"),
+    )
+
+
+def _read_files(places: Places, found: list[Found]) -> list[Found]:
+    """The values with a file's content in place of `{file:path}`."""
+    results = []
+    for item in found:
+        named = _FILE.fullmatch(item.value.strip())
+        if named is None:
+            results.append(item)
+            continue
+        path = separators(places.outside)
+        target = named[1] if named[1].startswith("~") else path.join(path.dirname(item.source), named[1])
+        try:
+            content = places.outside.read_text(places.outside.real_path(target), 64 << 10)
+        except OutsideError:
+            results.append(item._replace(name=item.value.strip(), value="", unset=True))
+            continue
+        results.append(Found(item.name, content.strip(), target, 1))
+    return results
 
 
 def _split(chosen: Setting) -> tuple[str, str]:

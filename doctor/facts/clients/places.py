@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.env_file import exported
 from doctor.facts.clients.keys import credential
-from doctor.facts.clients.record import Credential, Setting
+from doctor.facts.clients.record import Credential, Setting, pointer
 from doctor.facts.record import known
 from doctor.facts.urls import parse_address, spares
 
@@ -21,13 +22,17 @@ ENVIRONMENT = "environment"
 
 
 class Found(NamedTuple):
-    """A value in one place: a file or the environment. `unset`: the file names a variable, `name`, that is not set."""
+    """A value in one place: a file or the environment. `unset`: the file names a variable, `name`, that is not set.
+
+    `pointer` is the place in the file as a JSON pointer, None where it is in none.
+    """
 
     name: str
     value: str
     source: str
     line: int | None
     unset: bool = False
+    pointer: str | None = None
 
 
 class Places:
@@ -66,7 +71,7 @@ class Places:
             self._asked.add(name)
             shell = [Found(name, self.outside.environ[name], ENVIRONMENT, None)] if name in self.outside.environ else []
             files = [
-                Found(name, value, file.path, file.line(name))
+                Found(name, value, file.path, file.line(name), pointer=pointer(name))
                 for file in self.env_files
                 if isinstance(value := file.data.get(name), str)
             ]
@@ -115,7 +120,7 @@ class Places:
 
     def record(self, found: Found) -> Setting:
         """A value as a record."""
-        return Setting(found.name, self._clean(found), found.source, found.line)
+        return Setting(found.name, self._clean(found), found.source, found.line, pointer=found.pointer)
 
     def credential(self, header: str, *groups: Iterable[Found]) -> tuple[Credential, ...]:
         """The key that is sent in `header`, as a record; () when none is set anywhere."""
@@ -126,9 +131,13 @@ class Places:
         )
         if winner is None:
             return ()
+        if winner.value.strip().startswith("$("):
+            # A command: nobody knows its output before it runs.
+            return (Credential(winner.name, "", header, winner.source, winner.line, ()),)
         if winner.unset:
             return (Credential(winner.name, "", header, winner.source, winner.line, ("unset",)),)
-        return (credential(self.vault, winner.name, winner.value, header, winner.source, winner.line),)
+        made = credential(self.vault, winner.name, winner.value, header, winner.source, winner.line)
+        return (replace(made, pointer=winner.pointer),)
 
     def hides(self, *names: str) -> None:
         """Note names whose values are keys although nothing sends them."""
@@ -175,7 +184,7 @@ class Places:
     def overridden(self) -> tuple[Setting, ...]:
         """The values that lost, keys among them as tokens; with them what a shell profile sets and nobody has read."""
         losers = {key: self.record(found) for key, found in self._losers.items()}
-        for export in self._exported():
+        for export in self._exported({name for name in self._asked if "proxy" not in name.lower()}):
             now = self.outside.environ.get(export.name)
             if export.value is not None and export.value.strip() and now is not None and export.value != now:
                 found = Found(export.name, export.value, export.path, export.line)
@@ -187,11 +196,11 @@ class Places:
         now = self.outside.environ.get(name)
         if source != ENVIRONMENT or now is None:
             return None
-        fitting = [item for item in self._exported() if item.name == name and item.value in (None, now)]
+        fitting = [item for item in self._exported({name}) if item.name == name and item.value in (None, now)]
         return f"{fitting[-1].path}:{fitting[-1].line}" if fitting else None
 
-    def _exported(self) -> list[Any]:
-        names = {name for name in self._asked if name in self.outside.environ and "proxy" not in name.lower()}
+    def _exported(self, asked: set[str]) -> list[Any]:
+        names = {name for name in asked if name in self.outside.environ}
         return list(exported(self.outside, names)) if names else []
 
 
@@ -200,7 +209,8 @@ def at(file: DataFile, *path: Key) -> list[Found]:
     value = file.get(*path)
     if not isinstance(value, (str, int, float)):
         return []
-    return [Found(".".join(map(str, path)), as_text(value), file.path, file.line(*path))]
+    place = None if file.path == ENVIRONMENT else pointer(*path)
+    return [Found(".".join(map(str, path)), as_text(value), file.path, file.line(*path), pointer=place)]
 
 
 def as_text(value: str | int | float) -> str:

@@ -28,6 +28,9 @@ EXTENSION_FOLDERS = (
 )
 
 
+MOST_FOLDERS = 24
+
+
 class Program(NamedTuple):
     """How a client is found: names on PATH, its npm package, its VS Code extensions, and full paths to look at."""
 
@@ -40,6 +43,21 @@ class Program(NamedTuple):
 def separators(outside: Outside) -> ModuleType:
     """The path functions of the system that is looked at."""
     return ntpath if outside.platform == "win32" else posixpath
+
+
+def folders_above(outside: Outside, *, to_the_root: bool = False) -> list[str]:
+    """The current folder and those above it, up to the root of its repository.
+
+    Outside a repository it is the current folder alone, or with `to_the_root` every folder above it.
+    """
+    path = separators(outside)
+    folders = [outside.folder()]
+    while len(folders) < MOST_FOLDERS and not outside.exists(path.join(folders[-1], ".git")):
+        above = path.dirname(folders[-1])
+        if above == folders[-1]:
+            return folders if to_the_root else folders[:1]
+        folders.append(above)
+    return folders
 
 
 def installation(outside: Outside, program: Program) -> tuple[Fact[bool], Fact[str]]:

@@ -10,7 +10,8 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.env_file import read_env
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, folders_above, separators
+from doctor.facts.clients.record import Writable, writable
 from doctor.facts.record import Fact, Unknown
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def collect(outside: Outside, vault: Vault) -> Client:
         join(user, "settings.json"),
         join(system, "system-defaults.json"),
     ]
-    envs = [join(project, ".env"), join(outside.folder(), ".env"), join(user, ".env"), join(outside.home(), ".env")]
+    above = folders_above(outside, to_the_root=True)
+    envs = [join(folder, *name) for folder in (*above, outside.home()) for name in ((".qwen", ".env"), (".env",))]
     # Of the .env files only the first one that exists is read.
     env = next((file for file in (read_env(outside, path) for path in dict.fromkeys(envs)) if file.found), None)
     places = Places(
@@ -100,6 +102,21 @@ def _configured(places: Places) -> Configured:
         context_window=window or Unknown("Qwen Code takes the window from a table of model names"),
         settings=places.settings(*(places.key(*path) for path in SETTINGS)),
         logged_in=_logged_in(places),
+        writable=_writable(places, file, entry, bool(keys)),
+    )
+
+
+def _writable(places: Places, file: DataFile | None, entry: tuple[Key, ...], has_key: bool) -> tuple[Writable, ...]:
+    """The entry of modelProviders where there is one, else where it is set, else the user's file."""
+    join = separators(places.outside).join
+    user = join(places.outside.home(), ".qwen", "settings.json")
+    common: tuple[Key, ...] = ("model", "generationConfig", "contextWindowSize")
+    found = places.key(*common)
+    owner, path = (file.path, (*entry, *common[1:])) if file else (found[0].source if found else user, common)
+    return (
+        writable("context_window", owner, *path, kind="number"),
+        *(writable("no_proxy", env.path, "NO_PROXY") for env in places.env_files),
+        *(() if has_key else (writable("key", user, *AUTH, "apiKey"),)),
     )
 
 

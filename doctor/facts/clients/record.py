@@ -6,13 +6,67 @@ from dataclasses import dataclass
 
 from doctor.facts.record import Fact
 
+WRITABLE = {
+    "base_url": "the base URL",
+    "model": "the model id",
+    "small_model": "the model for titles and other small work",
+    "key": "the API key",
+    "key_variable": "the name of the variable that holds the API key",
+    "context_window": "the context window it counts with, in tokens",
+    "max_output": "the most tokens of an answer",
+    "model_entry": "the entry that makes a model id known to the client",
+    "no_proxy": "the list of hosts that are asked without a proxy",
+    "onboarded": "whether the first-run set-up is done",
+    "rejected_key": "the note that a key was once answered with No",
+    "provider": "the id of the provider in use",
+    "provider_name": "what the provider is called",
+    "profile": "the profile that is always used",
+}
+"""What rules may change in a client's settings (`edit` of a remedy), by name."""
+
+
+@dataclass(frozen=True)
+class Writable:
+    """A place where a setting can be written, whether it stands there or not.
+
+    `setting` is a name of `WRITABLE`, or a variable. `file` is the full path; `pointer` the place in it as a JSON pointer
+    ("/env/ANTHROPIC_BASE_URL"; in a .env file or a shell profile "/NAME"). `kind`: text, number, bool, or object (which
+    may stay empty). `prefix` is what the client wants in front of the value there ("local/" of "local/qwen").
+    """
+
+    setting: str
+    file: str
+    pointer: str
+    kind: str
+    prefix: str = ""
+
+
+def writable(setting: str, file: str, *path: str | int, kind: str = "text", prefix: str = "") -> Writable:
+    """A place under a path of keys."""
+    return Writable(setting, file, pointer(*path), kind, prefix)
+
+
+def pointer(*path: str | int) -> str:
+    """A path of keys as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)
+
+
+def standing(item: Setting | Credential) -> tuple[str, str] | None:
+    """(file, pointer) of the place a value comes from: a settings file, or the shell profile that sets the variable."""
+    if isinstance(item.pointer, str):
+        return item.source, item.pointer
+    if isinstance(item.profile, str):
+        return item.profile.rpartition(":")[0], pointer(item.name)
+    return None
+
 
 @dataclass(frozen=True)
 class Setting:
     """A value that is in effect, and where it was set: a file with line, or `environment`.
 
     `name` is the variable or the key in the file. `profile`: the shell profile and line ("~/.bashrc:12") that give a
-    variable this value; None where no profile does, or the value comes from a file.
+    variable this value; None where no profile does, or the value comes from a file. `pointer` is the place in the file as
+    a JSON pointer, None where it is in none; `prefix` what stands in front of the value there and is not sent.
     """
 
     name: str
@@ -20,6 +74,8 @@ class Setting:
     source: str
     line: Fact[int]
     profile: Fact[str] = None
+    pointer: Fact[str] = None
+    prefix: str = ""
 
     def shown(self) -> str:
         """The setting as evidence."""
@@ -35,7 +91,7 @@ class Credential:
 
     `header`: authorization, x-api-key or x-goog-api-key. `problems`: whitespace, newline, quotes, bearer-prefix, empty,
     placeholder, non-ascii, rejected (the user once said No to it, so the client leaves it out), unset (the settings
-    name a variable, `name`, that does not exist). `profile` is as in `Setting`.
+    name a variable, `name`, that does not exist). `profile` and `pointer` are as in `Setting`.
     """
 
     name: str
@@ -45,6 +101,7 @@ class Credential:
     line: Fact[int]
     problems: tuple[str, ...]
     profile: Fact[str] = None
+    pointer: Fact[str] = None
 
     def shown(self) -> str:
         """The credential as evidence: its name, never more of its value than the token."""
@@ -83,7 +140,7 @@ class Client:
     effect, `overridden` those that lose against others or are not read (keys as tokens). `problems` are files that
     cannot be read. `proxy` is the proxy variable that would take its requests. `listens` is the address of a client
     that is itself a server (LiteLLM, claude-code-router). `unusable` says why it will not start or send anything: a
-    word of `UNUSABLE`.
+    word of `UNUSABLE`. `writable` are the places where its settings can be written: the first one of a name counts.
     """
 
     id: str
@@ -110,6 +167,7 @@ class Client:
     other_models: Fact[tuple[Setting, ...]] = ()
     listens: Fact[str] = None
     unusable: Fact[str] = None
+    writable: Fact[tuple[Writable, ...]] = ()
 
     def shown(self) -> str:
         """The client as evidence."""

@@ -9,6 +9,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.program import Program
+from doctor.facts.clients.record import writable
 from doctor.facts.clients.vscode import user_settings
 from doctor.facts.record import Unknown
 
@@ -58,4 +59,7 @@ def _configured(places: Places, file: DataFile, settings: list[DataFile]) -> Con
         appends_v1=provider == "anthropic",
         context_window=window or Unknown("no context window is set for this model"),
         settings=places.settings(*(at(item, "roo-cline.apiRequestTimeout") for item in settings)),
+        writable=(
+            writable("context_window", file.path, *table, "openAiCustomModelInfo", "contextWindow", kind="number"),
+        ),
     )

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 LIMIT = 256 << 10
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
-_TABLE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]")
-_PAIR = re.compile(rf"\s*({_DOTTED})\s*=")
+TABLE_LINE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]")
+PAIR_LINE = re.compile(rf"\s*({_DOTTED})\s*=")
 _NAME = re.compile(_PART)
 _AT_LINE = re.compile(r"\bline (\d{1,7})\b")
 _DEEP = re.compile(r"(?:[\w-]+\s*\.\s*){32}", re.ASCII)  # the parser takes quadratic time for a key of many parts
-_LONG_TEXT = re.compile("\"\"\"|'''")
+LONG_TEXT = re.compile("\"\"\"|'''")
 
 
 def read_toml(outside: Outside, path: str, limit: int = LIMIT) -> DataFile:
@@ -51,16 +51,16 @@ def toml_line(text: str, keys: tuple[Key, ...]) -> int | None:
     table: list[str] = []
     inside = False  # a text of several lines
     for number, line in enumerate(text.splitlines(), 1):
-        marks = len(_LONG_TEXT.findall(line))
+        marks = len(LONG_TEXT.findall(line))
         if inside:
             inside = marks % 2 == 0
             continue
         inside = marks % 2 == 1
-        if found := _TABLE.match(line):
-            table = _parts(found[1])
+        if found := TABLE_LINE.match(line):
+            table = parts_of(found[1])
             path = table
-        elif found := _PAIR.match(line):
-            path = table + _parts(found[1])
+        elif found := PAIR_LINE.match(line):
+            path = table + parts_of(found[1])
         else:
             continue
         if path == list(keys[: len(path)]) and (best is None or len(path) > best[0]):
@@ -68,7 +68,8 @@ def toml_line(text: str, keys: tuple[Key, ...]) -> int | None:
     return best[1] if best else None
 
 
-def _parts(dotted: str) -> list[str]:
+def parts_of(dotted: str) -> list[str]:
+    """The keys of a dotted key."""
     return [_bare(part) for part in _NAME.findall(dotted)]
 
 

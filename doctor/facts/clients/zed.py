@@ -10,6 +10,7 @@ from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.record import writable
 from doctor.facts.record import Unknown
 
 if TYPE_CHECKING:
@@ -81,5 +82,6 @@ def _provider(places: Places, file: DataFile, table: tuple[Key, ...], provider: 
             context_window=window or Unknown("no max_tokens is set for this model"),
             settings=places.settings(at(file, *first, "max_output_tokens")),
             label=str(table[-1]) if several else "",
+            writable=(writable("context_window", file.path, *first, "max_tokens", kind="number"),) if models else (),
         ),
     )

@@ -61,7 +61,9 @@ def _why_refused(climb: Climb, said: str) -> Step:
         cleaned = _clean(one)
         if cleaned.value != one.value and _takes(climb, (cleaned,)):
             climb.found["key_hint"] = one.name
-            return failed("key-malformed", f"{said}; without quotes, blanks or a second Bearer {one.name} is taken")
+            return failed(
+                "key-malformed", f"{said}; {one.name} is taken once quotes, blanks and a second scheme are off"
+            )
     for one in keys:
         other = _other_header(one)
         if _takes(climb, (other,)):
@@ -152,7 +154,8 @@ def _candidates(climb: Climb) -> list[str]:
     address = parse_address(climb.target.base)
     bare = address.root
     origin = bare.removesuffix(address.prefix) if address.prefix else bare
-    roots = list(dict.fromkeys([bare, origin, f"{origin}/api"]))
+    known_root = [climb.server_url] if climb.server_url.startswith(f"{origin}/") else []
+    roots = list(dict.fromkeys([bare, origin, *known_root, f"{origin}/api"]))
     if climb.target.appends_v1:
         return roots
     return [root + tail for root in roots for tail in ("/v1", "")]

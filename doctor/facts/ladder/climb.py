@@ -49,15 +49,21 @@ def climb_ladder(
     origin: str = "",
     deep_seconds: float = DEEP_SECONDS,
     same_server: bool = True,
+    server_url: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> Ladder:
     """The way of `target` to its model. `server` is the record of the server at its address. Never raises.
+
+    `server_url` is where a llama.cpp server is known to be, at this address or another one.
 
     Bounded: 8 s for the cheap rungs (a request 2 s), `deep_seconds` for each of at most six requests of the deep ones,
     1 MiB for any body.
     """
     climb = Climb(outside, target, server, Asker(outside, deep_seconds), origin)
     climb.found["kind"] = climb.kind
+    climb.server_url = server_url
+    if server_url and not same_server:
+        climb.found["direct_url"] = server_url + ("" if target.appends_v1 else "/v1")
     rungs: list[Rung] = []
     ended = False
     for name in RUNGS:

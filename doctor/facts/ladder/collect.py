@@ -37,8 +37,15 @@ def local_ladders(
             there = server_of(outside, vault, target)
             asked.append(there)
         same = server is not None and same_place(server.url, target.base)
-        found.append(climb_ladder(outside, target, there, same_server=same))
+        found.append(climb_ladder(outside, target, there, same_server=same, server_url=known_url(server)))
     return tuple(found)
+
+
+def known_url(server: Server | None) -> str:
+    """Where a llama.cpp server is known to answer, "" when none is."""
+    if server is None or known(server.state) not in ("ok", "loading", "unauthorised"):
+        return ""
+    return server.url.rstrip("/")
 
 
 def server_of(outside: Outside, vault: Vault, target: Target) -> Server:

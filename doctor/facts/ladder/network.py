@@ -31,6 +31,8 @@ def name(climb: Climb) -> Step:
         return warned("wildcard-address", f"{written} is an address to listen on; here it is asked as {address.host}")
     found = climb.outside.resolve(address.host)
     if not found:
+        if climb.outside.port_open("127.0.0.1", address.port):
+            climb.found["other_address"] = _at(target.base, "127.0.0.1")
         return failed("name-unknown", f"the name {address.host} has no address")
     if found == (address.host,):
         return passed(address.host)
@@ -95,7 +97,11 @@ def port(climb: Climb) -> Step:
 def http(climb: Climb) -> Step:
     """HTTP (or TLS, where https is asked for) is spoken."""
     state, detail = known(climb.server.state), known(climb.server.detail) or "no answer"
+    if state == "tls" and "certificate" in detail.lower():
+        return failed("tls-untrusted", detail)
     if state in ("tls", "not-http"):
+        if "this port speaks" in detail:
+            climb.found["right_url"] = _other_scheme(climb.target.base)
         return failed(str(state), detail)
     if state == "timeout":
         return failed("silent", detail)
@@ -146,6 +152,12 @@ def _at(url: str, host: str) -> str:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + (f":{parts.port}" if parts.port else "") + parts.path
+
+
+def _other_scheme(url: str) -> str:
+    """The URL with http for https, or the reverse."""
+    scheme, _, rest = url.partition("://")
+    return f"{'http' if scheme.lower() == 'https' else 'https'}://{rest}"
 
 
 def _place(value: str) -> tuple[str, int]:

@@ -51,7 +51,8 @@ class Ladder:
     base URL as it stands in the settings, `url_source` where, `request_url` what the client makes of it. `failed` is
     the first rung that does not hold, `reason` and `detail` those of that rung; `reasons` holds that of the failed
     rung, or those of all that warn. `right_url` is a base URL that works where `url` does not; `other_address` one
-    where the same port is open. `key_name`, `key_source` and `key_header` are those of the credential the server looks
+    where the same port is open; `direct_url` the base URL that asks the llama.cpp server which is known to be
+    elsewhere. `key_name`, `key_source` and `key_header` are those of the credential the server looks
     at; `key_hint` is the other credential or header that would be taken. `models_missing` are names of `models_wanted`
     that are not served. `n_ctx` is the context of one slot, `context_needed` what the client's first request takes,
     both in tokens. `status` is the HTTP status of the answer that failed. `prefill` and `decode` are tokens per second
@@ -98,6 +99,7 @@ class Ladder:
     decode: Fact[float]
     first_token_ms: Fact[float]
     first_request_seconds: Fact[float]
+    direct_url: Fact[str] = None
 
     def shown(self) -> str:
         """The climb as evidence: who asked where, and what the first failed (or a warning) rung said."""

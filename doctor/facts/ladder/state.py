@@ -44,9 +44,13 @@ def not_tried(detail: str) -> Step:
 
 
 class Climb:
-    """The world, whom we stand in for, what the server said, and what was found on the way (`found`: fields of Ladder)."""
+    """The world, whom we stand in for, what the server said, and what was found on the way (`found`: fields of Ladder).
+
+    `server_url` is where a llama.cpp server is known to be, "" when none is.
+    """
 
     def __init__(self, outside: Outside, target: Target, server: Server, asker: Asker, origin: str = "") -> None:
+        self.server_url = ""
         self.outside = outside
         self.target = target
         self.server = server

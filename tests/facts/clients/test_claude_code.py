@@ -55,7 +55,7 @@ def home(tmp_path):
 
 
 def collect(world, vault=None):
-    client = claude_code.collect(world, vault or Vault())
+    client = claude_code.collect(world, Vault() if vault is None else vault)
     assert from_json(Client, json.loads(json.dumps(to_json(client)))) == client
     return client
 

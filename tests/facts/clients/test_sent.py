@@ -39,6 +39,9 @@ def test_the_request_is_the_one_that_was_really_made(folder, module, case, tmp_p
     env = {name: placed(value, here) for name, value in case["env"].items()}
     files = {path: placed(text, here) for path, text in case["files"].items()}
     world = Home(tmp_path, files, {"SHELL": "/bin/sh", **env})
+    below = tmp_path / "work" / case.get("folder", "")
+    below.mkdir(parents=True, exist_ok=True)
+    world.folder = lambda: str(below)
     vault = Vault()
     client = collected(importlib.import_module(f"doctor.facts.clients.{module}"), world, vault)[0]
     sent = case["sent"]

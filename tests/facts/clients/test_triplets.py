@@ -239,6 +239,25 @@ def test_opencode_with_a_small_model_of_another_provider(tmp_path):
     assert other.small_model is None
 
 
+def test_opencode_takes_a_key_from_a_file(tmp_path):
+    text = json.loads(json.dumps(OPENCODE).replace(KEY, "{file:./key.txt}"))
+    vault = Vault()
+    world = Home(tmp_path, {"work/opencode.json": text, "work/key.txt": f"{KEY}\n"})
+    (key,) = collected(importlib.import_module("doctor.facts.clients.opencode"), world, vault)[0].credentials
+    assert (vault.get(key.token), key.problems, key.line) == (KEY, (), 1)
+    (tmp_path / "work/key.txt").unlink()
+    (key,) = one("opencode", tmp_path)[0].credentials
+    assert (key.token, key.problems) == ("", ("unset",))
+
+
+@pytest.mark.parametrize("base", [BASE, f"{BASE}/v1", f"{BASE}/v1/"])
+def test_crush_takes_both_bases_for_anthropics_protocol(base, tmp_path):
+    table = {"type": "anthropic", "base_url": base, "api_key": "$(cat key)"}
+    client = one("crush", tmp_path, {"work/crush.json": {"providers": {"a": table}}})[0]
+    assert client.request_url == f"{BASE}/v1/messages"
+    assert [(key.token, key.header, key.problems) for key in client.credentials] == [("", "x-api-key", ())]
+
+
 def test_opencode_below_the_root_of_a_repository(tmp_path):
     world = Home(tmp_path, {"work/.git/HEAD": "", "work/opencode.json": OPENCODE, "work/a/b/x": ""})
     world.folder = lambda: str(tmp_path / "work/a/b")

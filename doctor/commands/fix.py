@@ -1,0 +1,232 @@
+"""`doctor fix`: make the edit that cures the first finding an edit can cure, and see whether it did."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.commands.answer import redactor, show, speaks_unicode, write
+from doctor.engine.diagnose import diagnose
+from doctor.engine.finding import every
+from doctor.engine.holds import holds
+from doctor.engine.load import load
+from doctor.exits import Exit, UsageError
+from doctor.facts.collect import Wishes, collect
+from doctor.facts.record import Unknown, known
+from doctor.fix import formats
+from doctor.fix.diff import diff
+from doctor.fix.plan import CannotFix, Plan, choices, names_of, planned
+from doctor.fix.undo import undo
+from doctor.fix.write import apply
+from doctor.outside import OutsideError
+from doctor.redact import Redactor
+from doctor.report import fix as report
+from doctor.report.fix import Outcome
+from doctor.report.words import language
+from doctor.secrets import Vault
+
+if TYPE_CHECKING:
+    import argparse
+
+    from doctor.engine.finding import Advice, Finding
+    from doctor.engine.rules import Rule
+    from doctor.facts.facts import Facts
+    from doctor.outside import Outside
+
+SUBJECTS = ("launch", "clients", "server", "ladders")
+"""What edits of clients' settings depend on: the rest of the machine is not looked at."""
+
+
+class _Sight(NamedTuple):
+    """The facts and what they mean."""
+
+    facts: Facts
+    findings: tuple[Finding, ...]
+
+
+class _Choice(NamedTuple):
+    """What is going to be done."""
+
+    finding: Finding
+    advice: Advice
+    plan: Plan
+
+
+class _Run(NamedTuple):
+    """What every step needs."""
+
+    options: argparse.Namespace
+    outside: Outside
+    vault: Vault
+    clean: Redactor
+    lang: str
+    rules: tuple[Rule, ...]
+
+
+def fix(options: argparse.Namespace, outside: Outside) -> Exit:
+    """Look, choose, show, ask, write, look again."""
+    vault = Vault()
+    run = _Run(options, outside, vault, redactor(outside, vault), language(options.lang, dict(outside.environ)), ())
+    if options.undo:
+        return _undo(run)
+    key = _key(options, outside)
+    run = run._replace(rules=load(outside).rules)
+    _check_names(run)
+    seen = _look(run, outside)
+    if options.client is not None and not names_of(known(seen.facts.clients) or (), options.client):
+        ids = sorted({client.id for client in known(seen.facts.clients) or ()})
+        raise UsageError(f"--client: no client {options.client!r} here; there are: {', '.join(ids) or 'none'}")
+    choice, refusals = _choose(run, seen, key)
+    if choice is None:
+        return _nothing(run, seen, refusals)
+    lines = diff(choice.plan, run.clean)
+    shown = Outcome("planned", choice.finding, choice.advice, choice.plan.path, lines)
+    if options.dry_run:
+        return _answer(run, shown._replace(state="dry-run"), Exit.OK)
+    if not options.yes:
+        if options.format == "json" or not outside.is_asking():
+            return _answer(run, shown._replace(state="not-asked"), Exit.USAGE)
+        show(report.rows(_safe(run, shown), lang=run.lang, unicode=speaks_unicode()))
+        if outside.ask(report.say("question", run.lang)).lower() not in ("y", "yes", "j", "是", "好"):
+            return _answer(run, shown._replace(state="declined", diff=()), Exit.USAGE)
+        shown = shown._replace(diff=())  # it was shown already
+    return _carry_out(run, choice, shown)
+
+
+def _key(options: argparse.Namespace, outside: Outside) -> str | None:
+    if options.key_env is None:
+        return None
+    value = outside.environ.get(options.key_env, "").strip()
+    if not value:
+        raise UsageError(
+            "--key-env wants the name of an environment variable that holds the key; no such variable is set"
+        )
+    return value
+
+
+def _check_names(run: _Run) -> None:
+    if run.options.rule is not None and not any(rule.id == run.options.rule for rule in run.rules):
+        raise UsageError(f"--rule: no rule {run.options.rule!r}; `doctor rules list` shows them all")
+
+
+def _look(run: _Run, outside: Outside) -> _Sight:
+    wishes = Wishes(server=run.options.server, launch=run.options.launch, subjects=SUBJECTS)
+    facts = collect(outside, run.vault, wishes)
+    diagnosis = diagnose(run.rules, facts, lang=run.lang, source="settings", clean=run.clean.text)
+    return _Sight(facts, diagnosis.findings)
+
+
+def _choose(run: _Run, seen: _Sight, key: str | None) -> tuple[_Choice | None, list[tuple[Finding, CannotFix]]]:
+    """The first edit that can be made, and what stood against those before it."""
+    refusals: list[tuple[Finding, CannotFix]] = []
+    clients = known(seen.facts.clients) or ()
+    for finding, advice in choices(seen.findings, clients, run.options.rule, run.options.client):
+        try:
+            return _Choice(finding, advice, planned(run.outside, run.vault, advice, key)), refusals
+        except CannotFix as error:
+            refusals.append((finding, error))
+    return None, refusals
+
+
+def _nothing(run: _Run, seen: _Sight, refusals: list[tuple[Finding, CannotFix]]) -> Exit:
+    """No edit can be made: say why, or which finding wants a hand."""
+    if refusals:
+        finding, error = refusals[0]
+        advice = next(advice for advice in finding.remedies if advice.edits)
+        outcome = Outcome(error.kind, finding, advice, advice.edits[0].file, (), detail=str(error))
+        return _answer(run, outcome, Exit.USAGE)
+    wanted = run.options.rule
+    names = names_of(known(seen.facts.clients) or (), run.options.client) if run.options.client else None
+    left = [
+        finding
+        for finding in (every(seen.findings) if wanted else seen.findings)
+        if (finding.rule == wanted if wanted else finding.severity != "note" and not finding.instead_of)
+        and (names is None or finding.about in names)
+    ]
+    if not left:
+        return _answer(run, Outcome("nothing", None, None, "", ()), Exit.OK)
+    return _answer(run, Outcome("by-hand", left[0], next(iter(left[0].remedies), None), "", ()), Exit.FINDINGS)
+
+
+def _carry_out(run: _Run, choice: _Choice, shown: Outcome) -> Exit:
+    """Write, and look again."""
+    finding, plan = choice.finding, choice.plan
+    try:
+        entry = apply(run.outside, plan, finding.rule, finding.about)
+    except OutsideError as error:
+        return _answer(run, shown._replace(state="not-written", detail=str(error)), Exit.USAGE)
+    rule = next(rule for rule in run.rules if rule.id == finding.rule)
+    after = _look(run, _as_a_new_shell(run.outside, plan))
+    verdict = holds(rule, after.facts, finding.about)
+    state = "undecided" if isinstance(verdict, Unknown) else "not-cured" if verdict else "cured"
+    before_rules = {finding.rule}
+    others = tuple(
+        item
+        for item in after.findings
+        if item.severity == "error" and item.about in ("", finding.about) and item.rule not in before_rules
+    )
+    outcome = shown._replace(
+        state=state,
+        backup=entry.backup,
+        detail=verdict.reason if isinstance(verdict, Unknown) else "",
+        left=others,
+        new_shell=formats.format_of(plan.path) == "shell",
+    )
+    return _answer(run, outcome, Exit.OK if state == "cured" else Exit.FINDINGS)
+
+
+def _as_a_new_shell(outside: Outside, plan: Plan) -> Outside:
+    """The world with the variables a changed shell profile gives to a shell that starts now."""
+    if formats.format_of(plan.path) != "shell":
+        return outside
+    environ = dict(outside.environ)
+    data = formats.read("shell", plan.after.decode("utf-8"))
+    for edit in plan.edits:
+        name = edit.pointer[1:]
+        if name in data:
+            environ[name] = data[name]
+        else:
+            environ.pop(name, None)
+    world = copy.copy(outside)
+    world.environ = environ
+    return world
+
+
+def _undo(run: _Run) -> Exit:
+    try:
+        done = undo(run.outside)
+    except OutsideError as error:
+        return _answer(run, Outcome("not-written", None, None, "", (), detail=str(error)), Exit.USAGE)
+    file, backup = (done.entry.file, done.entry.backup) if done.entry else ("", "")
+    state = {"undone": "undone", "nothing": "nothing-to-undo"}.get(done.state, f"undo-{done.state}")
+    outcome = Outcome(state, None, None, file, (), backup=backup)
+    return _answer(run, outcome, Exit.OK if done.state == "undone" else Exit.USAGE)
+
+
+def _safe(run: _Run, outcome: Outcome) -> Outcome:
+    """The outcome as it may be shown; the diff is safe already."""
+
+    def safe(finding: Finding) -> Finding:
+        return finding._replace(
+            title=run.clean.known(finding.title), why=run.clean.known(finding.why), evidence=(), explains=()
+        )
+
+    advice = outcome.advice
+    return outcome._replace(
+        finding=safe(outcome.finding) if outcome.finding else None,
+        advice=advice
+        and advice._replace(text=run.clean.known(advice.text), command=run.clean.known(advice.command), edits=()),
+        file=run.clean.text(outcome.file),
+        backup=run.clean.text(outcome.backup),
+        detail=run.clean.text(outcome.detail),
+        left=tuple(map(safe, outcome.left)),
+    )
+
+
+def _answer(run: _Run, outcome: Outcome, status: Exit) -> Exit:
+    safe = _safe(run, outcome)
+    if run.options.format == "json":
+        write(report.as_json(safe))
+    else:
+        show(report.rows(safe, lang=run.lang, unicode=speaks_unicode()))
+    return status

@@ -1,0 +1,101 @@
+"""Words of the HTML page that no other form of a report has, in English and Chinese."""
+
+from __future__ import annotations
+
+WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "rest": "Also found",
+        "other": "The same can come from",
+        "details": "Evidence and reasons",
+        "memory": "Memory the launch command needs",
+        "of": "{need} of {room} GiB free",
+        "over": "{need} GiB needed, {room} GiB free: {over} GiB too much",
+        "need": "{need} GiB",
+        "free": "free",
+        "speed": "Speed of each request",
+        "decode_by_turn": "Generation by request",
+        "prompt_by_turn": "Prompt processing by request",
+        "decode_by_depth": "Generation by context depth",
+        "per_second": "tokens per second",
+        "axis_request": "request, in the order of the log",
+        "axis_depth": "tokens in the context",
+        "axis_seconds": "seconds",
+        "numbers": "The numbers",
+        "request": "Request",
+        "prompt_tokens": "Prompt tokens",
+        "decoded_tokens": "Generated",
+        "tokens_s": "tok/s",
+        "line": "Line",
+        "depth": "Depth",
+        "watched": "While it was watched",
+        "sm": "Card at work",
+        "memory_use": "Memory of the card at work",
+        "use": "Use of the card",
+        "percent": "percent of the time",
+        "power": "Power",
+        "watts": "watts",
+        "decode": "Generation",
+        "ram": "Free RAM",
+        "gib": "GiB",
+        "summary": "{title}: {count} points, from {least} to {most} {unit}",
+        "made": "Made by {tool} on {when}. Keys, user and host names are replaced. This page loads nothing and runs nothing.",
+        "errors": "{count} error|{count} errors",
+        "warnings": "{count} warning|{count} warnings",
+        "notes": "{count} note|{count} notes",
+        "all_well": "nothing found",
+        "count_not_checked": "Not checked ({count})",
+    },
+    "zh": {
+        "rest": "其他发现",
+        "other": "同样的现象也可能来自",
+        "details": "依据和原因",
+        "memory": "启动命令需要的显存和内存",
+        "of": "需要 {need}，空闲 {room} GiB",
+        "over": "需要 {need} GiB，空闲 {room} GiB：超出 {over} GiB",
+        "need": "{need} GiB",
+        "free": "空闲",
+        "speed": "每次请求的速度",
+        "decode_by_turn": "各次请求的生成速度",
+        "prompt_by_turn": "各次请求的提示词处理速度",
+        "decode_by_depth": "生成速度与上下文深度",
+        "per_second": "token/秒",
+        "axis_request": "请求（按日志顺序）",
+        "axis_depth": "上下文中的 token 数",
+        "axis_seconds": "秒",
+        "numbers": "具体数字",
+        "request": "请求",
+        "prompt_tokens": "提示词 token",
+        "decoded_tokens": "生成 token",
+        "tokens_s": "token/秒",
+        "line": "行",
+        "depth": "深度",
+        "watched": "观察期间",
+        "sm": "显卡工作时间",
+        "memory_use": "显存读写时间",
+        "use": "显卡利用率",
+        "percent": "占时间的百分比",
+        "power": "功耗",
+        "watts": "瓦",
+        "decode": "生成速度",
+        "ram": "空闲内存",
+        "gib": "GiB",
+        "summary": "{title}：{count} 个点，{least} 到 {most} {unit}",
+        "made": "由 {tool} 于 {when} 生成。密钥、用户名和主机名已替换。本页不加载任何内容，也不运行任何脚本。",
+        "errors": "{count} 个错误",
+        "warnings": "{count} 个警告",
+        "notes": "{count} 条提示",
+        "all_well": "没有发现问题",
+        "count_not_checked": "未检查（{count}）",
+    },
+}
+
+
+def tell(key: str, lang: str, **values: object) -> str:
+    """The page's words for `key`, with values in them."""
+    return WORDS["zh" if lang == "zh" else "en"][key].format(**values)
+
+
+def counted(key: str, lang: str, count: int) -> str:
+    """Words for a number of things: one, or several."""
+    one, _, several = WORDS["zh" if lang == "zh" else "en"][key].partition("|")
+    return (several if several and count != 1 else one).format(count=count)

@@ -1,0 +1,115 @@
+"""A set-up: a home with one client's settings and variables, and the server they are meant for."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.real.matrix.servers import Command
+
+
+@dataclasses.dataclass
+class Setup:
+    """What a fault changes and a remedy changes back.
+
+    `files` are settings files below the home as data, `env` the variables of the shell the client starts from.
+    `secret` is the key the server was started with, "" for none. `alive`: whether the server runs (None: it
+    was never started, False: it is to be started again). `ready`: when a loading server will be. `certificate`: the
+    server's. `update` puts a current server in the place of an old one.
+    """
+
+    client: Any
+    home: Path
+    command: Command
+    secret: str = ""
+    env: dict[str, str] = dataclasses.field(default_factory=dict)
+    files: dict[str, Any] = dataclasses.field(default_factory=dict)
+    alive: bool = True
+    ready: float = 0.0
+    certificate: str = ""
+    update: Any = None
+
+    # --- settings by the name doctor shows ------------------------------------------------------------------------
+
+    def holders(self, name, place=""):
+        """Every (mapping, key) that holds a setting of this name, those of the place named first."""
+        found = []
+        for path, data in self.files.items():
+            for mapping, key in _inside(data, name):
+                found.append((path.rpartition("/")[2] in place, mapping, key))
+        if name in self.env:
+            found.append(("environment" in place or not place, self.env, name))
+        return [(mapping, key) for _, mapping, key in sorted(found, key=lambda item: not item[0])]
+
+    def get(self, name):
+        """A setting's value."""
+        holders = self.holders(name)
+        return holders[0][0][holders[0][1]] if holders else None
+
+    def put(self, name, value, place=""):
+        """Write a setting where it stands, else where the client keeps such settings."""
+        holders = self.holders(name, place)
+        if holders:
+            mapping, key = holders[0]
+            mapping[key] = value
+        else:
+            self.client.add(self, name, value)
+
+    def drop(self, name, place=""):
+        """Take a setting away."""
+        for mapping, key in self.holders(name, place)[:1]:
+            del mapping[key]
+
+    def point(self, url):
+        """Write the base URL."""
+        self.put(self.client.base, url)
+
+    # --- on disk --------------------------------------------------------------------------------------------------
+
+    def write(self):
+        """The files as the client reads them."""
+        for path, data in self.files.items():
+            target = self.home / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            text = data if isinstance(data, str) else _toml(data) if path.endswith(".toml") else _other(path, data)
+            target.write_text(text, encoding="utf-8")
+
+
+def _inside(data, name):
+    """Where a name stands in settings: as it is, in a block of variables, or as a path with dots."""
+    if not isinstance(data, dict):
+        return []
+    found = []
+    for mapping in (data, data.get("env")):
+        if isinstance(mapping, dict) and name in mapping:
+            found.append((mapping, name))
+    mapping = data
+    *heads, last = name.split(".")
+    for head in heads:
+        mapping = mapping.get(head) if isinstance(mapping, dict) else None
+    if heads and isinstance(mapping, dict) and last in mapping:
+        found.append((mapping, last))
+    return found or _leaves(data, name)
+
+
+def _leaves(data, name):
+    """The same name at any depth."""
+    found = [(data, name)] if name in data and not isinstance(data[name], dict) else []
+    return found + [item for value in data.values() if isinstance(value, dict) for item in _leaves(value, name)]
+
+
+def _other(path, data):
+    if path.endswith((".yml", ".yaml")):
+        return "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _toml(data, prefix=""):
+    """TOML of texts, numbers and tables."""
+    plain = [f"{key} = {json.dumps(value)}" for key, value in data.items() if not isinstance(value, dict)]
+    text = "\n".join(plain) + "\n"
+    for key, value in data.items():
+        if isinstance(value, dict):
+            head = f"[{prefix}{key}]\n" if any(not isinstance(item, dict) for item in value.values()) else ""
+            text += f"\n{head}{_toml(value, f'{prefix}{key}.')}"
+    return text
