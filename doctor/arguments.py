@@ -6,6 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from doctor import __version__
+from doctor.arguments_bench import add_bench, seconds
 from doctor.arguments_plan import add_plan
 from doctor.arguments_watch import add_watch
 
@@ -21,6 +22,7 @@ examples:
   doctor log server.log                               a log, a command, a config: anything you would paste
   docker logs llama 2>&1 | doctor log -
   doctor plan qwen.gguf --gpu 3090                    will it fit, and which command
+  doctor bench http://127.0.0.1:8080                  how fast is it, and what holds it back (under a minute)
   doctor watch --for 60                               what holds the server back while it works
   doctor rules show memory/gpu-oom-kv-cache           everything about one cause
 
@@ -53,14 +55,6 @@ def parse(words: list[str]) -> argparse.Namespace:
     if empty:
         top.error(f"argument {empty}: expected a value")
     return options
-
-
-def _seconds(text: str) -> float:
-    """A number of seconds from 1 to 3600."""
-    value = float(text)
-    if not 1 <= value <= 3600:
-        raise argparse.ArgumentTypeError("from 1 to 3600 seconds")
-    return value
 
 
 def _common(*formats: str) -> _Parser:
@@ -195,7 +189,7 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=_seconds,
+        type=seconds,
         default=60.0,
         help="longest wait for one request of --deep (default: 60)",
     )
@@ -231,6 +225,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     add_plan(verbs, common, page)
+    add_bench(verbs, common)
     add_watch(verbs, report, page)
 
     rules = verbs.add_parser("rules", help="list or show what doctor knows")

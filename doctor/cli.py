@@ -36,6 +36,10 @@ def main(argv: list[str] | None = None, outside: Outside | None = None) -> int:
 
 
 def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
+    if verb == "bench":
+        from doctor.commands.bench import bench
+
+        return bench
     if verb == "check":
         from doctor.commands.check import check
 

@@ -13,7 +13,7 @@ from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChec
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
-from doctor.facts.facts import SUBJECTS, Facts, nothing_known
+from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
 from doctor.facts.launch import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
@@ -238,7 +238,7 @@ def not_checked(facts: Facts, diagnosis: Diagnosis) -> tuple[NotChecked, ...]:
     single = [
         item
         for item in diagnosis.undecided
-        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match", "fit_params")
+        if item.check.partition(".")[0].partition("[")[0] not in (*subjects, "log", "match", *ON_REQUEST)
     ]
     return (*whole, *single)
 

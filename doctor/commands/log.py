@@ -54,12 +54,17 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     report = Report(
         command="log",
         findings=found.findings,
-        not_checked=(*left_out(knowledge), *(item for item in found.undecided if item.check.startswith("log."))),
+        not_checked=(
+            *left_out(knowledge),
+            *(item for item in found.undecided if item.check.startswith(("log.", "timeline."))),
+        ),
         facts={
             "log": to_json(facts.log),
             "launch": to_json(facts.launch),
             "build": to_json(facts.build),
             "budget": to_json(facts.budget),
+            "speed": to_json(facts.speed),
+            "timeline": to_json(facts.timeline),
         },
         found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from doctor.commands.plan_opinion import Opinion
     from doctor.facts.launch import Launch
     from doctor.facts.model_file import ModelFile
+    from doctor.facts.record import Fact
     from doctor.facts.rooms import Rooms
+    from doctor.facts.speed import Speed
     from doctor.launch.table import OptionTable
     from doctor.memory.options import Options
     from doctor.memory.planner import Plan
@@ -35,7 +37,7 @@ class Planned(NamedTuple):
 
     `asked` is the launch command weighed as it stands, None when none was given; `start` what the remedies begin with.
     `commands` are the words of each profile's command, `steps_commands` of each remedy. `build_source` is given, newest,
-    or the path of the binary that was asked.
+    or the path of the binary that was asked. `speeds` are those to expect of each profile, `asked_speed` of the command.
     """
 
     file: ModelFile
@@ -51,6 +53,8 @@ class Planned(NamedTuple):
     step_commands: tuple[tuple[str, ...], ...]
     form: str
     notes: tuple[str, ...]
+    speeds: tuple[Fact[Speed], ...] = ()
+    asked_speed: Fact[Speed] = None
     opinion: Opinion | None = None
 
 
@@ -153,7 +157,7 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
         draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
         mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
-    found = _reckon(options, file, build, source, rooms, wish, launch, table, notes)
+    found = _with_speeds(outside, _reckon(options, file, build, source, rooms, wish, launch, table, notes))
     if not options.verify:
         return found
     from doctor.commands.plan_opinion import second_opinion
@@ -162,6 +166,22 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
     if file.url:
         raise UsageError("--verify wants a model on this machine: llama-fit-params reads the file itself")
     return found._replace(opinion=second_opinion(outside, facts, launch, file.path, given, Scales(wish), lang))
+
+
+def _with_speeds(outside: Outside, found: Planned) -> Planned:
+    """The same with the speed to expect of each set-up; this machine's RAM is measured where the plan is for it."""
+    from dataclasses import replace
+
+    from doctor.facts.speed import drafting_of, of_wish
+
+    def speed(changed: Options) -> Fact[Speed]:
+        wish = replace(found.wish, options=changed)
+        here = found.rooms.source in ("found", "none")
+        return of_wish(outside, wish, found.wish.rooms, measure_ram=here, drafting=drafting_of(wish))
+
+    profiles = found.plan.profiles if found.plan is not None else ()
+    asked = speed(found.wish.options) if found.asked is not None and found.asked.budget is not None else None
+    return found._replace(speeds=tuple(speed(profile.options) for profile in profiles), asked_speed=asked)
 
 
 def _reckon(

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from doctor.facts.launch import Launch
     from doctor.facts.log import Log
     from doctor.facts.machine import Machine
+    from doctor.facts.rooms import Rooms
     from doctor.memory.cards import CardTable
     from doctor.memory.model import Model
-    from doctor.memory.rooms import Wish
+    from doctor.memory.rooms import Room, Wish
     from doctor.outside import Outside
 
 
@@ -125,43 +126,56 @@ def collect(
 
     `number` is that of the build that runs or would run.
     """
-    from doctor.facts.budget_sums import reckon
-    from doctor.facts.rooms import found_rooms, listed_rooms
+    wish = wish_of(outside, path, launch, number)
+    return wish if isinstance(wish, Unknown) else of_rooms(wish, rooms_here(outside, launch, build, gpu), machine)
 
-    wish = _wish(outside, path, launch, number)
-    if isinstance(wish, Unknown):
-        return wish
-    rooms = found_rooms(gpu, _cards(outside), own=known(launch.pid))
-    if not rooms.rooms:
-        rooms = listed_rooms(build, gpu)
+
+def of_rooms(wish: Wish, rooms: Rooms, machine: Machine | None) -> MemoryBudget:
+    """The budget of a wish on these cards and in this machine's RAM."""
+    from doctor.facts.budget_sums import reckon
+
     ram = known(machine.ram_available_bytes) if machine is not None else None
     return reckon(
         replace(wish, rooms=rooms.rooms), rooms, ram, "free memory as found" if rooms.rooms and rooms.measured else None
     )
 
 
+def rooms_here(outside: Outside, launch: Launch, build: Build | None, gpu: Gpu | None) -> Rooms:
+    """The cards of this machine: as NVML reports them, else as the build lists them."""
+    from doctor.facts.rooms import found_rooms, listed_rooms
+
+    rooms = found_rooms(gpu, card_table(outside), own=known(launch.pid))
+    return rooms if rooms.rooms else listed_rooms(build, gpu)
+
+
 def of_log(outside: Outside, path: str, launch: Launch, build: int | None, log: Log) -> Fact[MemoryBudget]:
     """The budget of the command in a log on the cards the log names, held against the sizes it printed."""
     from doctor.facts.budget_sums import printed, reckon
-    from doctor.facts.rooms import Rooms, device_room, is_card
+    from doctor.facts.rooms import Rooms
 
-    wish = _wish(outside, path, launch, build)
+    wish = wish_of(outside, path, launch, build)
     if isinstance(wish, Unknown):
         return wish
+    rooms = rooms_of_log(log)
+    found = reckon(replace(wish, rooms=rooms), Rooms(rooms, "found" if rooms else "none"), None, "the log's devices")
+    rows = known(found.rows)
+    return replace(found, printed=printed(rows, log)) if rows else found
+
+
+def rooms_of_log(log: Log) -> tuple[Room, ...]:
+    """The cards a log names."""
+    from doctor.facts.rooms import device_room, is_card
+
     rooms = [
         device_room(device.name, known(device.memory_total_bytes), known(device.memory_free_bytes))
         for device in known(log.devices) or ()
     ]
     named = {buffer.device for buffer in known(log.buffers) or ()} - {room.device.name for room in rooms}
-    rooms += [device_room(name, None, None) for name in sorted(named) if is_card(name)]
-    found = reckon(
-        replace(wish, rooms=tuple(rooms)), Rooms(tuple(rooms), "found" if rooms else "none"), None, "the log's devices"
-    )
-    rows = known(found.rows)
-    return replace(found, printed=printed(rows, log)) if rows else found
+    return (*rooms, *(device_room(name, None, None) for name in sorted(named) if is_card(name)))
 
 
-def _wish(outside: Outside, path: str, launch: Launch, build: int | None) -> Wish | Unknown:
+def wish_of(outside: Outside, path: str, launch: Launch, build: int | None) -> Wish | Unknown:
+    """The model and the options of a launch command, without cards."""
     from doctor.engine.reader import RuleError
     from doctor.facts.model_file import load_model
     from doctor.launch.table import load_table
@@ -196,7 +210,8 @@ def _other(outside: Outside, path: str | None, *, projector: bool = False) -> Mo
     return None if found is None or isinstance(found, str) else found.model
 
 
-def _cards(outside: Outside) -> CardTable:
+def card_table(outside: Outside) -> CardTable:
+    """The table of cards."""
     from doctor.engine.load import read_table, rules_folder
     from doctor.memory.cards import CardTable
 

@@ -29,6 +29,7 @@ DEADLINES = {
     "clients": 4.0,
     "ladders": 20.0,
     "budget": 10.0,
+    "speed": 5.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 OTHERS_LIMIT = 16
@@ -116,13 +117,18 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
         number = _number(wishes, facts)
         judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
         others += [found for found in judged if isinstance(found, launch.Launch)]
-    facts["budget"] = _budget(outside, wishes, facts)
+    facts |= _budget(outside, wishes, facts)
     return Facts(**facts)
 
 
-def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> Any:
-    """What the launch command needs; unknown where the command or the model is."""
-    from doctor.facts import budget
+def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, Any]:
+    """What the launch command needs and how fast it may be; unknown where the command or the model is."""
+    found = _needs(outside, wishes, facts)
+    return found if isinstance(found, dict) else {"budget": found, "speed": found}
+
+
+def _needs(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, Any] | Unknown:
+    from doctor.facts import budget, speed
 
     started, build, server = known(facts["launch"]), known(facts["build"]), known(facts["server"])
     model = wishes.model or (known(started.model) if started else None)
@@ -135,9 +141,16 @@ def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> Any:
         return Unknown("the server is another user's: its files are not read")
     number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
     gpu, machine = known(facts["gpu"]), known(facts["machine"])
-    wanted = wishes._replace(subjects=("budget",))
-    task = {"budget": lambda: budget.collect(outside, model, started, number, build, gpu, machine)}
-    return _side_by_side(wanted, task)["budget"]
+    wanted = wishes._replace(subjects=("budget", "speed"))
+    wish = _side_by_side(wanted, {"budget": lambda: budget.wish_of(outside, model, started, number)})["budget"]
+    if isinstance(wish, Unknown):
+        return wish
+    rooms = budget.rooms_here(outside, started, build, gpu)
+    tasks = {
+        "budget": lambda: budget.of_rooms(wish, rooms, machine),
+        "speed": lambda: speed.of_wish(outside, wish, rooms.rooms, measure_ram=True, drafting=speed.drafting_of(wish)),
+    }
+    return _side_by_side(wanted, tasks)
 
 
 def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:

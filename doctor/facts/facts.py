@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.bench import Bench
 from doctor.facts.budget import MemoryBudget
 from doctor.facts.build import Build
 from doctor.facts.clients.record import Client
@@ -17,6 +18,8 @@ from doctor.facts.log import Log
 from doctor.facts.machine import Machine
 from doctor.facts.record import Fact, Unknown
 from doctor.facts.server import Server
+from doctor.facts.speed import Speed
+from doctor.facts.timeline import Timeline
 from doctor.facts.watch.record import Watch
 
 
@@ -24,8 +27,9 @@ from doctor.facts.watch.record import Watch
 class Facts:
     """One record a subject. A subject that was not looked at is Unknown with the reason.
 
-    `fit_params` is only asked for (`doctor plan --verify`) and `watch` is made by `doctor watch` alone: both are absent
-    otherwise.
+    What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
+    allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`),
+    `watch` (`doctor watch`).
     """
 
     machine: Fact[Machine]
@@ -40,10 +44,15 @@ class Facts:
     budget: Fact[MemoryBudget]
     log: Fact[Log]
     fit_params: Fact[FitParams] = None
+    speed: Fact[Speed] = None
+    timeline: Fact[Timeline] = None
+    bench: Fact[Bench] = None
     watch: Fact[Watch] = None
 
 
-SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ("fit_params", "watch"))
+ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch"})
+"""Subjects that are there only for commands that ask for them."""
+SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})
 """Subjects that are not looked at but follow from others, or from a text."""
 

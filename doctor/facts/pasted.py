@@ -14,6 +14,8 @@ from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
     from doctor.facts.budget import MemoryBudget
+    from doctor.facts.log import Log
+    from doctor.facts.speed import Speed
     from doctor.logs.paste import Paste
     from doctor.outside import Outside
     from doctor.secrets import Vault
@@ -36,14 +38,36 @@ def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None 
     facts = nothing_known("only a text was given")
     launch = pasted_launch(paste, known(log.build_number), outside, vault)
     budget: Fact[MemoryBudget] = Unknown("the model file is not known: name it with --model")
+    speed: Fact[Speed] = Unknown("the model file is not known: name it with --model")
     started = known(launch)
     if model is not None and started is not None:
         from doctor.facts.budget import of_log
 
         budget = of_log(outside, model, started, known(log.build_number), log)
+        speed = _speed(outside, model, started, log)
     elif model is not None:
-        budget = Unknown(NO_COMMAND)
-    return replace(facts, log=log, launch=launch, build=build, budget=budget)
+        budget = speed = Unknown(NO_COMMAND)
+    timeline = None
+    if turns := paste.turns:
+        from doctor.facts.timeline_log import of_log as timeline_of_log
+
+        timeline = timeline_of_log(outside, turns, log, speed)
+    return replace(facts, log=log, launch=launch, build=build, budget=budget, speed=speed, timeline=timeline)
+
+
+def _speed(outside: Outside, model: str, launch: Launch, log: Log) -> Fact[Speed]:
+    """The speed to expect on the cards a log names."""
+    from doctor.facts.budget import rooms_of_log, wish_of
+    from doctor.facts.speed import drafting_of, of_wish
+
+    wish = wish_of(outside, model, launch, known(log.build_number))
+    if isinstance(wish, Unknown):
+        return wish
+    names = {device.name: known(device.description) or "" for device in known(log.devices) or ()}
+    rooms = tuple(room._replace(name=names.get(room.device.name, "")) for room in rooms_of_log(log))
+    if not rooms and known(launch.n_gpu_layers) != "0":
+        return Unknown("the log does not name its cards: newer builds do only with -lv 4")
+    return of_wish(outside, wish, rooms, measure_ram=False, drafting=drafting_of(wish))
 
 
 def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vault: Vault) -> Fact[Launch]:

@@ -16,11 +16,13 @@ from doctor.logs.lines import LONGEST, Line, clean, lines_of
 from doctor.logs.scan import ALIKE, scanner, sought
 from doctor.logs.sections import COMMAND_MARKS, Command, CommandReader, is_output, may_be_command, placed, placed_after
 from doctor.logs.tail import Tail
+from doctor.logs.turns import MOST_LINES, SLOT_MARK, read_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doctor.facts.log import Log
+    from doctor.facts.timeline import Turn
     from doctor.logs.scan import Scanner
 
     _Wanted = Callable[[str, "Iterable[Any] | None"], Sequence[Any]]
@@ -91,6 +93,7 @@ class Paste:
         self._rare: Callable[[str], Mapping[str, Sequence[Any]]] | None = None
         self._stands_for: tuple[Sequence[Any], ...] = ()
         self._late = Tail(TIMING_MARK, MOST_LATE)
+        self._slots = Tail(SLOT_MARK, MOST_LINES)
         self._scanner: Scanner | None = None
         self._last = b""
         self._found: deque[bytes] = deque(maxlen=30)
@@ -103,7 +106,9 @@ class Paste:
         for line in placed(lines_of(self._chunks)):
             self.count += 1
             self._log.take(line)
-            self._late.add(line.number, line.text.encode("utf-8", "replace"))
+            text = line.text.encode("utf-8", "replace")
+            self._late.add(line.number, text)
+            self._slots.add(line.number, text)
             self._commands.take(line)
             self._keep_head(line.text)
             self._tail.append(line)
@@ -136,6 +141,7 @@ class Paste:
             block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
         first = self.count + 1
         self._late.add(first, block)
+        self._slots.add(first, block)
         self._seen += len(block)
         sample, self._last = max(self._last, block, key=len), block
         if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
@@ -285,6 +291,12 @@ class Paste:
     def log(self) -> Log:
         """What the lines say in numbers."""
         return self._log.result(self.count, self._late.lines())
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The requests whose timings the text holds."""
+        lines = {line.number: line for line in (*self._late.lines(), *self._slots.lines())}
+        return read_turns(lines[number] for number in sorted(lines))
 
     @property
     def commands(self) -> tuple[Command, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.facts.record import known
 from doctor.memory.quants import kind_of
-from doctor.memory.speed import active_share, most_tokens_per_second
 from doctor.report.bars import GIB, bar_rows, bars_of
 from doctor.report.launch_forms import FORM
+from doctor.report.pace import expected_line
 from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
 from doctor.report.text import Row
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.commands.plan import Planned
+    from doctor.facts.record import Fact
+    from doctor.facts.speed import Speed
     from doctor.memory.planner import Profile
     from doctor.memory.result import Budget
     from doctor.memory.rooms import Outcome
@@ -50,7 +53,7 @@ def rows(found: Planned, clean: Redactor, lang: str, *, drawn: bool, unicode: bo
         yield Row(())
     yield from _contexts(found, lang)
     for at, profile in enumerate(found.plan.profiles):
-        yield from _profile(found, profile, found.commands[at], clean, lang, drawn=drawn, unicode=unicode)
+        yield from _profile(found, at, profile, clean, lang, drawn=drawn, unicode=unicode)
         yield Row(())
     for goal, why in found.plan.missing:
         reason = tell("missing_memory", lang) if why == "memory" else clean.text(why)
@@ -110,7 +113,14 @@ def _asked(found: Planned, asked: Outcome, lang: str, *, drawn: bool, unicode: b
     free = asked.options.ngl in (None, "auto") and asked.options.fit is not False and not asked.options.overrides
     if asked.spare < 0 and free and found.build >= FIT_SINCE:
         yield Row((("quiet", tell("asked_fit", lang)),), 2)
+    yield from _expected(found.asked_speed, lang)
     yield from _bars(found, asked.budget, lang, drawn=drawn, unicode=unicode)
+
+
+def _expected(speed: Fact[Speed], lang: str) -> Iterator[Row]:
+    expected = known(speed)
+    if expected is not None:
+        yield Row((("quiet", expected_line(expected, lang)),), 2)
 
 
 def _asked_words(found: Planned, asked: Outcome, needed: Budget, lang: str) -> tuple[str, str]:
@@ -150,9 +160,9 @@ def _contexts(found: Planned, lang: str) -> Iterator[Row]:
 
 
 def _profile(
-    found: Planned, profile: Profile, words: tuple[str, ...], clean: Redactor, lang: str, *, drawn: bool, unicode: bool
+    found: Planned, at: int, profile: Profile, clean: Redactor, lang: str, *, drawn: bool, unicode: bool
 ) -> Iterator[Row]:
-    setup, wish = profile.setup, found.wish
+    setup, wish, words = profile.setup, found.wish, found.commands[at]
     goal = tell(f"goal_{profile.goal}", lang)
     if profile.same_as:
         same = tell("same", lang, goal=tell(f"goal_{profile.same_as}", lang))
@@ -171,9 +181,7 @@ def _profile(
     )
     yield Row((("title", title),))
     yield Row((("quiet", _stop(profile, lang)),), 2)
-    speed = most_tokens_per_second(wish.model, profile.budget, wish.rooms) if setup.experts is None else None
-    if speed is not None and active_share(wish.model) > 0.5:  # of sparse models the rest of the work counts more
-        yield Row((("quiet", tell("speed_limit", lang, speed=round(speed))),), 2)
+    yield from _expected(found.speeds[at] if found.speeds else None, lang)
     yield from _why_no_mtp(found, profile, lang)
     yield from _bars(found, profile.budget, lang, drawn=drawn, unicode=unicode)
     for note in profile.budget.notes:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
 from doctor.facts.record import Unknown, to_json
-from doctor.memory.speed import most_tokens_per_second
 from doctor.report.as_json import finding_json
 from doctor.report.launch_forms import FORM
 
 if TYPE_CHECKING:
     from doctor.commands.plan import Planned
     from doctor.commands.plan_opinion import Opinion
+    from doctor.facts.record import Fact
+    from doctor.facts.speed import Speed
     from doctor.memory.planner import Profile
     from doctor.memory.result import Budget
-    from doctor.memory.rooms import Outcome, Room
+    from doctor.memory.rooms import Room
     from doctor.redact import Redactor
 
 SCHEMA_VERSION = 1
@@ -54,7 +55,7 @@ def render(found: Planned, clean: Redactor) -> str:
         "cards": [_card(room) for room in found.rooms.rooms] if found.rooms.measured else [],
         "cards_source": found.rooms.source,
         "ram_bytes": found.wish.ram,
-        "asked": _asked(found.asked),
+        "asked": _asked(found),
         "refused": {"message": found.asked.refusal} if found.asked is not None and found.asked.refusal else None,
         "budget": budget(shown) if shown is not None else None,
         "largest_context": [],
@@ -71,7 +72,8 @@ def render(found: Planned, clean: Redactor) -> str:
             for row in found.plan.contexts
         ]
         data["profiles"] = [
-            _profile(profile, words, found) for profile, words in zip(found.plan.profiles, found.commands, strict=True)
+            _profile(profile, words, found, speed)
+            for profile, words, speed in zip(found.plan.profiles, found.commands, found.speeds, strict=True)
         ]
         data["not_possible"] = [{"goal": goal, "reason": why} for goal, why in found.plan.missing]
         data["remedies"] = [
@@ -128,7 +130,8 @@ def _card(room: Room) -> dict[str, Any]:
     }
 
 
-def _asked(asked: Outcome | None) -> dict[str, Any] | None:
+def _asked(found: Planned) -> dict[str, Any] | None:
+    asked = found.asked
     if asked is None:
         return None
     if asked.budget is None:
@@ -139,10 +142,11 @@ def _asked(asked: Outcome | None) -> dict[str, Any] | None:
         "refused": None,
         "spare_bytes": asked.spare if limited else None,
         "spare_ram_bytes": asked.host_spare if asked.host_spare < 1 << 49 else None,
+        "speed": to_json(found.asked_speed),
     }
 
 
-def _profile(profile: Profile, words: tuple[str, ...], found: Planned) -> dict[str, Any]:
+def _profile(profile: Profile, words: tuple[str, ...], found: Planned, speed: Fact[Speed]) -> dict[str, Any]:
     backend = found.wish.rooms[0].device.backend if found.wish.rooms else "cpu"
     options = profile.options
     return {
@@ -156,9 +160,7 @@ def _profile(profile: Profile, words: tuple[str, ...], found: Planned) -> dict[s
         "gpu_layers": profile.budget.gpu_layers,
         "stop": profile.stop,
         "same_as": profile.same_as or None,
-        "most_tokens_per_second": most_tokens_per_second(found.wish.model, profile.budget, found.wish.rooms)
-        if profile.setup.experts is None
-        else None,
+        "speed": to_json(speed),
         "spare_bytes": profile.spare if profile.spare < 1 << 49 else None,
         "command": FORM["shell"](words, "", backend),
         "output": FORM[found.form](words, profile.goal, backend),

@@ -84,7 +84,6 @@ WORDS: dict[str, dict[str, str]] = {
         "quant_fits": "fits whole, with about {tokens} tokens",
         "quant_over": "too large by {over} GiB",
         "this_file": "this file",
-        "speed_limit": "at most {speed} tokens/s without drafting: the card's memory cannot be read faster",
     },
     "zh": {
         "of": "/",
@@ -167,7 +166,6 @@ WORDS: dict[str, dict[str, str]] = {
         "quant_fits": "能全部放下，大约 {tokens} 个 token",
         "quant_over": "超出 {over} GiB",
         "this_file": "当前文件",
-        "speed_limit": "不推测时最多 {speed} token/s（受显存带宽限制）",
     },
 }
 

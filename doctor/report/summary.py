@@ -9,6 +9,7 @@ from doctor.engine.rules import SEVERITIES
 from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
+from doctor.report.pace import expected_line
 from doctor.report.reasons import reason, summary
 from doctor.report.text import Subject
 from doctor.report.words import say
@@ -53,6 +54,9 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         words = summary(_SUMMARIES[name](value), lang)
         rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
+    speed = known(facts.speed)
+    if speed is not None:
+        rows.append(Subject("speed", worst.get("speed", "note"), expected_line(speed, lang)))
     return tuple(rows)
 
 

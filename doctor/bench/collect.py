@@ -1,0 +1,177 @@
+"""The record of a measurement: whom to ask, what came out, against what is expected and against an earlier run."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from doctor.bench.ask import COMPLETION, Asker
+from doctor.bench.run import Outcome, measure
+from doctor.bench.threads import ThreadWatch
+from doctor.facts.bench import Bench, Change, Measurement
+from doctor.facts.ladder.target import CHAT
+from doctor.facts.record import Fact, Unknown, known, not_collected
+from doctor.facts.urls import is_loopback, parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doctor.facts.server import Server
+    from doctor.facts.speed import Speed
+    from doctor.outside import Outside
+
+LEAST_TOKENS = 24
+"""Tokens of an answer from which on two clocks can be held against each other."""
+WORSE = 0.1
+"""A figure this much worse than before is a regression: runs of the same thing differ by some per cent."""
+FIGURES = ("prefill_per_second", "decode_per_second", "deep_decode_per_second", "together_per_second", "cache_hit")
+"""What is compared between runs; more is better in all of them."""
+
+
+def bench(
+    outside: Outside,
+    server: Server,
+    *,
+    model: str | None,
+    key: str | None,
+    pid: int | None,
+    seconds: float,
+    progress: Callable[[str], None],
+) -> Bench:
+    """Measure the server for about `seconds` seconds. Never raises: `problem` says why there is nothing."""
+    nothing = replace(not_collected(Bench, "nothing was measured"), url=server.url, problem=None)
+    if known(server.state) not in ("ok", "not-llama.cpp") and known(server.kind) in (None, "unknown"):
+        return replace(nothing, problem=known(server.detail) or f"the server is not ready ({known(server.state)})")
+    ids = known(server.model_ids) or ()
+    name = model or (ids[0] if ids else "")
+    wire = COMPLETION if known(server.kind) == "llama.cpp" else CHAT
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    asker = Asker(outside, server.url, headers, name, wire, max(30.0, seconds))
+    address = parse_address(server.url)
+    watch = ThreadWatch(outside, address.port if is_loopback(address.host) else None, pid)
+    watched: list[int | None] = []
+    started = outside.monotonic()
+
+    def tell(step: str) -> None:
+        progress(step)
+        if step.startswith("long"):
+            _watch_soon(outside, watch, watched)
+
+    found = measure(asker, seconds=seconds, n_ctx=known(server.n_ctx), slots=known(server.slots), progress=tell)
+    progress("")
+    took = round(outside.monotonic() - started, 1)
+    record = replace(
+        nothing,
+        model=name or None,
+        build_info=server.build_info,
+        wire_api=wire,
+        seconds=took,
+        slots_busy_before=server.slots_busy,
+    )
+    if found.problem:
+        return replace(record, problem=found.problem)
+    return _filled(record, found, watched[0] if watched else watch.busy())
+
+
+def _watch_soon(outside: Outside, watch: ThreadWatch, watched: list[int | None]) -> None:
+    """Count the busy threads while the long request is at work: from its beginning, for two seconds."""
+
+    def work() -> None:
+        fresh = ThreadWatch(outside, None, watch.pid)
+        threading.Event().wait(2.0)
+        watched.append(fresh.busy())
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+def _filled(record: Bench, found: Outcome, busy: int | None) -> Bench:
+    turns = {item.name: item for item in found.measurements}
+    short, deep = turns.get("short"), turns.get("long")
+    first, last = short or deep, deep or short
+    drafted = sum(sample.drafted for sample in found.samples)
+    prefill = _best(last.prefill_per_second, last.server_prefill_per_second) if last else None
+    decode = _best(first.decode_per_second, first.server_decode_per_second) if first else None
+    deeper = _best(deep.decode_per_second, deep.server_decode_per_second) if deep else None
+    together = found.together
+    return replace(
+        record,
+        skipped=found.skipped,
+        measurements=found.measurements,
+        prefill_per_second=prefill,
+        decode_per_second=decode,
+        deep_decode_per_second=deeper,
+        ms_per_1000=_slope(short, deep),
+        first_token_ms=first.first_token_ms if first else None,
+        cache_hit=found.cache_hit,
+        together_per_second=together.per_second if together else None,
+        together_gain=round(together.per_second / decode, 2) if together and decode else None,
+        queued=together.queued if together else None,
+        busy_threads=busy if busy is not None else Unknown("the threads of the server cannot be seen"),
+        prompt_over_decode=_over_decode(found),
+        draft_acceptance=round(sum(s.accepted for s in found.samples) / drafted, 4) if drafted >= 20 else None,
+        agreement=_agreement(found.measurements),
+        of_expected=Unknown("the speed to expect is not known: it needs the model file and the launch command"),
+        changes=None,
+        regressed=None,
+    )
+
+
+def _over_decode(found: Outcome) -> float | None:
+    """How many times faster reading is than writing, the best of each: other programs slow now one, now the other."""
+    samples = [one for item, one in zip(found.measurements, found.samples, strict=True) if item.name != "second-turn"]
+    samples += found.pulses
+    reading = [sample.server[0] or sample.prefill_per_second(0.0) or 0.0 for sample in samples]
+    writing = [sample.server[1] or sample.decode_per_second() or 0.0 for sample in samples]
+    best = max(writing, default=0.0)
+    return round(max(reading) / best, 2) if best and max(reading) else None
+
+
+def _best(own: Fact[float], server: Fact[float]) -> float | None:
+    """Our own figure; the server's where ours is missing."""
+    return known(own) if known(own) is not None else known(server)
+
+
+def _slope(short: Measurement | None, deep: Measurement | None) -> float | None:
+    if short is None or deep is None or deep.depth - short.depth < 100:
+        return None
+    first, second = known(short.decode_per_second), known(deep.decode_per_second)
+    if not first or not second:
+        return None
+    return round((1000 / second - 1000 / first) / (deep.depth - short.depth) * 1000, 4)
+
+
+def _agreement(measurements: tuple[Measurement, ...]) -> float | None:
+    """The largest deviation from the server's own figures, where both clocks had something to measure."""
+    off = []
+    for item in measurements:
+        pairs = [(item.decode_per_second, item.server_decode_per_second)] if item.decoded_tokens >= LEAST_TOKENS else []
+        if item.prompt_tokens >= 4 * LEAST_TOKENS:
+            pairs.append((item.prefill_per_second, item.server_prefill_per_second))
+        for own, theirs in pairs:
+            mine, other = known(own), known(theirs)
+            if mine and other:
+                off.append(abs(mine / other - 1))
+    return round(max(off), 4) if off else None
+
+
+def against(record: Bench, speed: Fact[Speed]) -> Bench:
+    """The record held against what is expected of this model on this card."""
+    expected, measured = known(speed), known(record.decode_per_second)
+    low = known(expected.decode_low) if expected is not None else None
+    if low is None or expected is None or measured is None or not known(record.measurements):
+        return record
+    depth = (known(record.measurements) or ())[0].depth
+    slowest = 1000 / low + (known(expected.kv_ms_per_1000) or 0.0) * depth / 1000
+    return replace(record, of_expected=round(measured * slowest / 1000, 3))
+
+
+def compared(record: Bench, before: Bench) -> Bench:
+    """The record beside that of an earlier run."""
+    changes = []
+    for name in FIGURES:
+        then, now = known(getattr(before, name)), known(getattr(record, name))
+        if then and now is not None:
+            changes.append(Change(name, then, now, round(now / then - 1, 4)))
+    worse = tuple(change.name for change in changes if change.change < -WORSE)
+    return replace(record, changes=tuple(changes), regressed=worse)
