@@ -55,12 +55,14 @@ def tiny_llama(
     split_tensors: int = 0,
     extra: dict[str, Any] | None = None,
     words: tuple[str, ...] = (),
+    answer: str = "",
 ) -> Path:
     """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3, others with the same tensors) at f16.
 
     `vocab` tokens (at least 259): three control tokens, 256 bytes, then pieces of text; an SPM tokenizer. `extra` adds
     metadata (key -> str, int, float, bool or list) and may overwrite what is written here. `words` get tokens of their
-    own (as many as `vocab` has room for), so that text takes fewer tokens than letters. With `split_tensors` the
+    own (as many as `vocab` has room for), so that text takes fewer tokens than letters. With an `answer` (a word of
+    different letters) the model says that word and ends, whenever a prompt ends in ">" or a new line. With `split_tensors` the
     model comes in parts of so many tensors; the path returned is then that of the first part.
     """
     import gguf
@@ -94,14 +96,26 @@ def tiny_llama(
     def weights(tensor: str, *shape: int) -> None:
         writer.add_tensor(tensor, (rng.standard_normal(shape) * 0.2).astype(np.float16))
 
+    def nothing(tensor: str, *shape: int) -> None:
+        writer.add_tensor(tensor, np.zeros(shape, dtype=np.float16))
+
     def ones(tensor: str, size: int) -> None:
         writer.add_tensor(tensor, np.ones(size, dtype=np.float32))
 
-    weights("token_embd.weight", vocab, embedding)
+    chain = _chain(answer, embedding)
+    embedded = (rng.standard_normal((vocab, embedding)) * 0.2).astype(np.float16)
+    embedded[:, embedding - len(chain) :] = 0
+    for place, (before, _) in enumerate(chain):
+        for token in before:
+            embedded[token] = np.eye(embedding)[embedding - 1 - place]
+    writer.add_tensor("token_embd.weight", embedded)
     # Only letters, the space and the end of the text have a score: a chat parser never meets "<" or half a character.
     scores = np.zeros((vocab, embedding), dtype=np.float16)
     spoken = [END_TOKEN, *(3 + code for code in b" abcdefghijklmnopqrstuvwxyz")]
     scores[spoken] = rng.standard_normal((len(spoken), embedding)) * 2
+    for place, (_, after) in enumerate(chain):
+        scores[:, embedding - 1 - place] = 0
+        scores[after, embedding - 1 - place] = 9
     writer.add_tensor("output.weight", scores)
     ones("output_norm.weight", embedding)
     for layer in range(layers):
@@ -111,10 +125,10 @@ def tiny_llama(
         weights(f"{block}.attn_q.weight", heads * head, embedding)
         weights(f"{block}.attn_k.weight", heads_kv * head, embedding)
         weights(f"{block}.attn_v.weight", heads_kv * head, embedding)
-        weights(f"{block}.attn_output.weight", embedding, heads * head)
+        (nothing if answer else weights)(f"{block}.attn_output.weight", embedding, heads * head)
         weights(f"{block}.ffn_gate.weight", feed_forward, embedding)
         weights(f"{block}.ffn_up.weight", feed_forward, embedding)
-        weights(f"{block}.ffn_down.weight", embedding, feed_forward)
+        (nothing if answer else weights)(f"{block}.ffn_down.weight", embedding, feed_forward)
         if arch == "qwen2":
             ones(f"{block}.attn_q.bias", heads * head)
             ones(f"{block}.attn_k.bias", heads_kv * head)
@@ -127,6 +141,16 @@ def tiny_llama(
     writer.write_tensors_to_file()
     writer.close()
     return path if not split_tensors else next(path.parent.glob(f"{path.stem}-00001-of-*.gguf"))
+
+
+def _chain(answer: str, embedding: int) -> list[tuple[list[int], int]]:
+    """(tokens, the one that follows them): what starts the answer, each letter, the end."""
+    if not answer:
+        return []
+    letters = [3 + ord(letter) for letter in answer]
+    start = [3 + ord("\n"), 3 + ord(">"), 260 + ord(">") - 33]
+    assert len(letters) + 1 < embedding and len(set(letters)) == len(letters)
+    return list(zip([start, *([letter] for letter in letters)], [*letters, END_TOKEN], strict=True))
 
 
 def _add(writer: Any, key: str, value: Any) -> None:

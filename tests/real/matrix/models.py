@@ -26,6 +26,6 @@ def common_words(count=900):
 
 def agent_model(path, template=TOOL_TEMPLATE):
     """A model that takes tools and late system messages and has room for an agent's first request."""
-    return tiny_llama(
-        path, vocab=6000, embedding=32, ctx_train=CTX_TRAIN, chat_template=template, words=common_words(), seed=3
-    )
+    text = {"vocab": 6000, "words": common_words(), "answer": "PONG"}
+    smallest = {"layers": 1, "embedding": 16, "heads": 1, "heads_kv": 1}  # an agent's first request is read in seconds
+    return tiny_llama(path, ctx_train=CTX_TRAIN, chat_template=template, **smallest, **text)
