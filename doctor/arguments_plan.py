@@ -69,9 +69,10 @@ def add_plan(verbs: argparse._SubParsersAction[T], *parents: T) -> None:
 
 
 def _tokens(text: str) -> int:
-    """A number of tokens; 64k is 65536."""
+    """A number of tokens; 64k is 65536, 1m is 1048576."""
     small = text.strip().lower()
-    digits, factor = (small[:-1], 1024) if small.endswith("k") else (small, 1)
+    factor = {"k": 1 << 10, "m": 1 << 20}.get(small[-1:], 1)
+    digits = small if factor == 1 else small[:-1]
     if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) * factor <= 1 << 30:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of tokens")
     return int(digits) * factor

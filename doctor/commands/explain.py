@@ -36,14 +36,15 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
     clean = redactor(outside, vault)
     seen = look(knowledge, outside, vault, lang, clean.text) if options.check else None
     findings = fitting(words, knowledge, lang, seen)
-    several = len(findings) > 1 and findings[0].status != "seen"
+    status = findings[0].status if findings else ""
+    note = "weak" if status == "guess" else "several" if status != "seen" and len(findings) > 1 else ""
     report = Report(
         command="explain",
         findings=findings,
         not_checked=left_out(knowledge),
         facts=to_json(seen.facts) if seen else {},
         found_nothing=say("nothing_explain", lang),
-        notes=(say("several", lang),) if several else (),
+        notes=(say(note, lang),) if note else (),
     )
     options.fail_on = "never"  # a question is answered, whatever the answer is
     return answer(report, options, lang, clean)

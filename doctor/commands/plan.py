@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.commands.answer import on_terminal, redactor, show, speaks_unicode, write
@@ -157,7 +158,9 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
         draft=beside(outside, known(launch.draft_model) if launch else None, "--model-draft", notes),
         mmproj=beside(outside, known(launch.mmproj) if launch else None, "--mmproj", notes),
     )
-    found = _with_speeds(outside, _reckon(options, file, build, source, rooms, wish, launch, table, notes))
+    folder = outside.folder() if options.output == "systemd" else ""  # a unit starts in another folder
+    reckoned = _reckon(options, file, build, source, rooms, wish, launch, table, notes, folder)
+    found = _with_speeds(outside, reckoned)
     if not options.verify:
         return found
     from doctor.commands.plan_opinion import second_opinion
@@ -194,6 +197,7 @@ def _reckon(
     launch: Launch | None,
     table: OptionTable,
     notes: list[str],
+    folder: str,
 ) -> Planned:
     from doctor.memory.goals import PROFILES
     from doctor.memory.planner import Planner, plan_with
@@ -211,11 +215,11 @@ def _reckon(
     start = asked
     if asked is None and wish.rooms and wish.ctx and not any((row.tokens or 0) >= wish.ctx for row in found.contexts):
         start = planner.weigh(Setup(wish.ctx, "f16"))
-    steps = remedies(planner, start, free=asked is not None) if start is not None else ()
+    steps = remedies(planner, start, free=asked is not None, stretched=_stretched(launch)) if start is not None else ()
 
     def command(changed: Options) -> tuple[str, ...]:
         words = command_for(changed, wish, launch, file.path, table, build)
-        return words if options.output == "shell" else bare(words, file.path)
+        return words if options.output == "shell" else bare(words, file.path, folder)
 
     return Planned(
         file,
@@ -261,8 +265,20 @@ def command_for(
     return (*kept, *named, *more) if kept else fresh(path, more)
 
 
-def bare(words: tuple[str, ...], path: str) -> tuple[str, ...]:
-    """The server's own words of a command, without what starts it (docker run, sudo): for a form that starts it itself."""
+def _stretched(launch: Launch | None) -> bool:
+    """Whether the command scales positions (RoPE, YaRN): a context longer than the trained one is meant then."""
+    options = known(launch.options) if launch is not None else None
+    return any(option.name.startswith(("--rope-", "--yarn-")) for option in options or ())
+
+
+_FILES = ("-m", "--model", "-mm", "--mmproj", "-md", "--model-draft", "--spec-draft-model")
+
+
+def bare(words: tuple[str, ...], path: str, folder: str = "") -> tuple[str, ...]:
+    """The server's own words of a command, without what starts it (docker run, sudo): for a form that starts it itself.
+
+    Files get `folder` in front where they have no whole path.
+    """
     from doctor.launch.command import parse_argv
 
     found = parse_argv(words)
@@ -272,4 +288,6 @@ def bare(words: tuple[str, ...], path: str) -> tuple[str, ...]:
     for at, word in enumerate(arguments[:-1]):
         if word in ("-m", "--model"):
             arguments[at + 1] = path
+        if word in _FILES and "://" not in arguments[at + 1]:
+            arguments[at + 1] = posixpath.join(folder, arguments[at + 1])
     return ("llama-server", *arguments)

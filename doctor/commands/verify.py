@@ -180,7 +180,7 @@ def _client(name: str, clients: tuple[Client, ...]) -> Client:
         if wanted in (client.id, client.name.lower().replace(" ", "-")):
             return client
     there = ", ".join(client.id for client in clients) or "none"
-    raise UsageError(f"--client {name}: no such client is installed or configured here; found: {there}")
+    raise UsageError(f"--client {name}: nothing on this machine has settings of a client of that name; found: {there}")
 
 
 def _key(options: argparse.Namespace, outside: Outside, vault: Vault) -> str | None:

@@ -24,6 +24,8 @@ SEEN_BONUS = {"error": 1.0, "warning": 0.5, "note": 0.1}
 """What it adds to a score that the cause is seen on this machine; 1 is about a perfect fit of words."""
 FLOOR = 0.7
 """A best score below this fits nothing."""
+WEAK = 0.95
+"""A best score below this may be chance, a word or two that also stand in a rule: a guess, and called so."""
 GUESS_FLOOR = 0.75
 """The same for lines of a program: of the reports at hand three of five guesses just above it are right."""
 
@@ -72,6 +74,8 @@ def fitting(
             break
     others = differential(tuple(findings[:1]), knowledge.rules, lang=lang, **_known_facts(seen))
     findings += [other for other in others if other.cause not in causes]
+    if ranked[0][1] < WEAK:
+        findings = [one if one.status == "seen" else one._replace(status="guess") for one in findings]
     return tuple(findings[:MOST])
 
 

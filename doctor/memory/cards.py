@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 MOST_SUGGESTIONS = 4
+ALIKE = 0.6
+"""A name less like another than this is no slip of the pen."""
 
 
 class Card(NamedTuple):
@@ -79,8 +81,10 @@ class CardTable:
             ratio = SequenceMatcher(None, text.lower(), card.name.lower().removeprefix("geforce ")).ratio()
             return len(numbers & words.model), ratio
 
-        ranked = sorted(self._words, key=likeness, reverse=True)
-        return tuple(card.name for card, _ in ranked[:MOST_SUGGESTIONS])
+        ranked = sorted(((likeness(entry), entry[0].name) for entry in self._words), reverse=True)
+        return tuple(
+            name for (shared, ratio), name in ranked[:MOST_SUGGESTIONS] if shared or ratio >= ALIKE or not asked.model
+        )
 
     def of_memory(self, name: str) -> Card | None:
         """The card that NVML calls `name`, for its bandwidth; None when it is not in the table."""
@@ -120,4 +124,6 @@ def choose(table: CardTable, text: str) -> Card | str:
         return found[0]
     if found:
         return f"{shown}: there are {' and '.join(card.name.removeprefix('GeForce ') for card in found)}: say which"
-    return f"no card called {shown!r} is known; nearest: {', '.join(table.nearest(text))}. Any card: --vram GiB"
+    nearest = ", ".join(table.nearest(text))
+    known = f"; nearest: {nearest}" if nearest else " (NVIDIA cards are, by name)"
+    return f"no card called {shown!r} is known{known}. Any card: --vram GiB"

@@ -35,11 +35,12 @@ class Step(NamedTuple):
     options: Options
 
 
-def remedies(planner: Planner, start: Outcome, *, free: bool = True) -> tuple[Step, ...]:
+def remedies(planner: Planner, start: Outcome, *, free: bool = True, stretched: bool = False) -> tuple[Step, ...]:
     """The steps for a start that does not fit, in order of their price; nothing for one that fits.
 
     What costs nothing is kept for the steps after it, a smaller micro-batch only where it is enough. `free`: whether
-    there is a command from which something can be taken away.
+    there is a command from which something can be taken away. `stretched`: the command makes the context longer than the
+    model was trained for on purpose (RoPE scaling); otherwise no context longer than that is offered.
     """
     if start.fits or start.budget is None:
         return ()
@@ -54,7 +55,7 @@ def remedies(planner: Planner, start: Outcome, *, free: bool = True) -> tuple[St
         now = then
         if then.fits:
             return tuple(found)
-    return (*found, *_dear(planner, now))
+    return (*found, *_dear(planner, now, stretched))
 
 
 def _merged(now: Options, start: Options, changed: Options) -> Options:
@@ -84,7 +85,7 @@ def _free(wish: Wish, start: Outcome) -> Iterator[tuple[str, str, str, Options]]
         yield "ubatch", "speed", str(SMALL_BATCH), replace(options, ubatch=SMALL_BATCH)
 
 
-def _dear(planner: Planner, now: Outcome) -> Iterator[Step]:
+def _dear(planner: Planner, now: Outcome, stretched: bool) -> Iterator[Step]:
     """What costs quality, context or speed. A type of cache that is not enough alone stays for the steps after it."""
     wish, options, found = planner.wish, now.options, now.budget
     assert found is not None
@@ -105,10 +106,13 @@ def _dear(planner: Planner, now: Outcome) -> Iterator[Step]:
                 break
             bases.append(changed)
     slots = found.slots if not found.unified else 1
+    limit = found.n_ctx_seq if stretched else min(found.n_ctx_seq, planner.trained)
     for base in bases:
-        longest = _longest(planner, base, found.n_ctx_seq, slots)
-        if longest is not None and not longest.top:
+        longest = _longest(planner, base, limit, slots)
+        if longest is not None and (not longest.top or limit < found.n_ctx_seq):
             yield step("context", "context", f"{longest.number}{_with(base, options)}", longest.outcome)
+            if longest.top:
+                break
     base = bases[min(1, len(bases) - 1)]
     blocks = wish.model.block_count
     start = planner.scales.weigh(base)

@@ -97,7 +97,7 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
             most=_gib(room.most),
             why=why,
         )
-        yield Row((("quiet", " ".join(words.replace(" :", ":").split())),))
+        yield Row((("quiet", " ".join(words.replace(" :", ":").replace(" ：", "：").split())),))
     for device, program, pid, size in found.rooms.holders:
         words = tell("holder", lang, name=clean.text(program), pid=pid, size=_gib(size), device=device)
         yield Row((("quiet", words),), 2)
@@ -151,7 +151,7 @@ def _verdict(found: Planned, lang: str) -> Row:
 def _contexts(found: Planned, lang: str) -> Iterator[Row]:
     if found.plan is None or not any(row.tokens for row in found.plan.contexts):
         return
-    yield Row((("head", tell("contexts", lang)),))
+    yield Row((("head", tell("contexts" if found.wish.rooms else "contexts_cpu", lang)),))
     for row in found.plan.contexts:
         tokens = tell("none", lang) if row.tokens is None else str(row.tokens)
         more = f"  ({tell('trained', lang)})" if row.trained else ""
@@ -187,7 +187,10 @@ def _profile(
     for note in profile.budget.notes:
         yield Row((("quiet", note),), 4)
     backend = wish.rooms[0].device.backend if wish.rooms else "cpu"
-    for line in clean.text(FORM[found.form](words, profile.goal, backend)).splitlines():
+    text = clean.text(FORM[found.form](words, profile.goal, backend))
+    if found.form == "systemd" and "~/" in text:
+        yield Row((("quiet", tell("unit_home", lang)),), 2)
+    for line in text.splitlines():
         yield Row((("command", line),), 2, copy=True)
 
 
@@ -238,12 +241,17 @@ def _bars(found: Planned, needed: Budget, lang: str, *, drawn: bool, unicode: bo
 
 def _steps(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
     yield Row((("head", tell("remedies", lang)),))
+    kept = False  # steps that cost next to nothing: those that cost something come on top of them
     for step, words in zip(found.steps, found.step_commands, strict=True):
         before = found.asked.budget.slots if found.asked is not None and found.asked.budget is not None else 0
         value, _, kind = step.value.partition(" ")
         text = tell(f"fix_{step.name}", lang, value=value, before=before)
         if kind:
             text += tell("with_kv", lang, kv=kind)
+        if step.name in ("kv", "context", "experts", "layers"):
+            text = tell("besides", lang) + text if kept else text
+        else:
+            kept = True
         price = say(f"price_{step.price}", lang)
         cost = f"  [{say('costs', lang)}: {price}]" if price else ""
         enough = tell("enough" if step.fits else "not_enough", lang)

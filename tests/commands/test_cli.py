@@ -213,3 +213,9 @@ def test_explain_ends_soon(capsys, words):
     started = time.process_time()
     assert run(capsys, "explain", words)[0] == 0
     assert time.process_time() - started < 5
+
+
+def test_explain_calls_a_weak_fit_a_guess(capsys):
+    out = run(capsys, "explain", "my wife says the computer is loud", "--lang", "en")[1]
+    assert out.startswith("No cause fits these words well") and "(likely" not in out
+    assert "(a guess" not in run(capsys, "explain", "kv cache out of memory", "--lang", "en")[1]

@@ -281,3 +281,15 @@ def test_before_the_download(capsys):
         assert (status, err) == (0, "") and "not downloaded: read" in out and "--model Llama.gguf" in out
         status, out, err = run(capsys, f"{web.url}/none.gguf", "--gpu", "3060", "--build", "11434")
         assert (status, out, len(err.splitlines())) == (2, "", 1)
+
+
+def test_a_unit_has_whole_paths(capsys, qwen, monkeypatch):
+    folder, _, name = qwen.rpartition("/")
+    monkeypatch.chdir(folder)
+    _, out, _ = run(capsys, name, "--gpu", "3090", "--build", "11434", "--output", "systemd")
+    assert f"--model {folder}/{name} " in out
+
+
+def test_a_card_nobody_knows_gets_no_far_fetched_names(capsys, qwen):
+    assert "nearest" not in run(capsys, qwen, "--gpu", "7900xtx")[2]
+    assert "GeForce RTX 3090" in run(capsys, qwen, "--gpu", "rtx 3091")[2]

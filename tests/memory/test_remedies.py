@@ -49,3 +49,19 @@ def test_nothing_for_a_command_that_fits():
 def test_experts_before_whole_layers():
     found = steps_for("qwen3.6-35b-a3b-mtp-q4_k_m", card_room("3060"), Options(ctx=32768, parallel=1, ngl=99))
     assert found[-1].name == "experts" and found[-1].options.cpu_moe == int(found[-1].value.split()[0])
+
+
+def test_no_longer_context_is_offered_than_the_model_was_trained_for():
+    options = Options(ctx=262144, ngl=99)
+    planner = Planner(wish("gemma-3-27b-q4_k_m", card_room("3090"), options=options))
+    start = planner.scales.weigh(options)
+
+    def contexts(stretched):
+        return [
+            int(step.value.split()[0])
+            for step in remedies(planner, start, stretched=stretched)
+            if step.name == "context"
+        ]
+
+    assert max(contexts(stretched=False)) == 131072
+    assert max(contexts(stretched=True)) > 131072

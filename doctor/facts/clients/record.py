@@ -171,4 +171,4 @@ class Client:
 
     def shown(self) -> str:
         """The client as evidence."""
-        return f"{self.name}, which asks {self.request_url}" if isinstance(self.request_url, str) else self.name
+        return f"{self.name} → {self.request_url}" if isinstance(self.request_url, str) else self.name

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 CHAT, MESSAGES, RESPONSES = "openai-chat", "anthropic-messages", "openai-responses"
 PATHS = {CHAT: "/chat/completions", MESSAGES: "/messages", RESPONSES: "/responses"}
 """What stands after /v1 in the request of each wire API."""
-WANTED_CONTEXT = 16_384
-"""Tokens a slot should have for any coding agent: the largest first request measured is 12,166."""
+WANTED_CONTEXT = 32_768
+"""Tokens a slot should have for any coding agent: the largest first request measured is 12,166, and then the work begins."""
 # Settings that name further models a client asks for by itself.
 MORE_MODELS = (
     "CLAUDE_CODE_SUBAGENT_MODEL",
