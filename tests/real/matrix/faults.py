@@ -177,7 +177,7 @@ def web_page(setup, stack):
     through(setup, stack, **fronts.instead(200, fronts.PAGE, "text/html", everything=True))
 
 
-@fault("url-wrong-path", ("claude-code", "codex"))
+@fault("url-wrong-path", ("claude-code", "codex"), words=(*SOUND, "--api-key", KEY))  # the key is not carried along
 def redirect(setup, stack):
     through(setup, stack, **fronts.redirecting(f"http://127.0.0.1:{setup.command.port}"))
 
