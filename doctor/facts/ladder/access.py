@@ -107,7 +107,8 @@ def path(climb: Climb) -> Step:
     answer, target = climb.empty_request(), climb.target
     shown = urlsplit(target.request_url).path
     if 300 <= answer.status < 400:
-        climb.found["location"] = answer.headers.get("location", "")[:200]
+        ending = target.request_url.removeprefix(target.base.rstrip("/"))
+        climb.found["location"] = answer.headers.get("location", "")[:200].removesuffix(ending)
         where = climb.found["location"] or "an address it does not name"
         return failed(
             "redirect", f"HTTP {answer.status}: {shown} leads on to {where}, and the key is not carried there"

@@ -177,7 +177,7 @@ def web_page(setup, stack):
     through(setup, stack, **fronts.instead(200, fronts.PAGE, "text/html", everything=True))
 
 
-@fault("url-wrong-path", ("claude-code", "codex"))
+@fault("url-wrong-path", ("claude-code", "codex"), words=(*SOUND, "--api-key", KEY))  # the key is not carried along
 def redirect(setup, stack):
     through(setup, stack, **fronts.redirecting(f"http://127.0.0.1:{setup.command.port}"))
 
@@ -385,7 +385,7 @@ def empty_choices(setup, stack):
     through(setup, stack, **fronts.empty_choices())
 
 
-@fault("stream-closed-early", ("claude-code", "codex", "opencode", "openai-sdk"), seen=(DEEP,))
+@fault("stream-closed-early", ("codex", "opencode", "openai-sdk"), seen=(DEEP,))  # Claude Code asks again without stream
 def stream_cut(setup, stack):
     through(setup, stack, **fronts.cut_streams())
 

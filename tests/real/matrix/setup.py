@@ -81,13 +81,13 @@ def _inside(data, name):
         return []
     found = []
     for mapping in (data, data.get("env")):
-        if isinstance(mapping, dict) and name in mapping:
+        if isinstance(mapping, dict) and name in mapping and not isinstance(mapping[name], dict):
             found.append((mapping, name))
     mapping = data
     *heads, last = name.split(".")
     for head in heads:
         mapping = mapping.get(head) if isinstance(mapping, dict) else None
-    if heads and isinstance(mapping, dict) and last in mapping:
+    if heads and isinstance(mapping, dict) and not isinstance(mapping.get(last, {}), dict):
         found.append((mapping, last))
     return found or _leaves(data, name)
 
