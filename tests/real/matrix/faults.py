@@ -385,7 +385,9 @@ def empty_choices(setup, stack):
     through(setup, stack, **fronts.empty_choices())
 
 
-@fault("stream-closed-early", ("codex", "opencode", "openai-sdk"), seen=(DEEP,))  # Claude Code asks again without stream
+@fault(
+    "stream-closed-early", ("codex", "opencode", "openai-sdk"), seen=(DEEP,)
+)  # Claude Code asks again without stream
 def stream_cut(setup, stack):
     through(setup, stack, **fronts.cut_streams())
 

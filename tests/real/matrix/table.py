@@ -1,7 +1,7 @@
 """Makes docs/fault-matrix.md of the cells that were written down while the matrix ran.
 
-    DOCTOR_MATRIX=cells.jsonl python -m pytest tests/real/matrix
-    python -m tests.real.matrix.table cells.jsonl
+DOCTOR_MATRIX=cells.jsonl python -m pytest tests/real/matrix
+python -m tests.real.matrix.table cells.jsonl
 """
 
 import json
