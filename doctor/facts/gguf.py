@@ -197,9 +197,12 @@ def _model(
     return _described(path, size, header, read_parts(outside, path, header, stream, size), joined, unfinished)
 
 
-def of_remote(remote: RemoteHeader) -> Gguf:
+def of_remote(outside: Outside, remote: RemoteHeader) -> Gguf:
     """The facts of a model on the network (`doctor.gguf.remote.read_remote`): `path` is its address."""
+    from doctor.facts.model_needs import needs_of
+
     facts = _described(remote.url, remote.size, remote.header, remote.parts, None, None)
+    facts = replace(facts, **needs_of(outside, facts))
     unhashed = Unknown("the file has not been downloaded")
     return replace(facts, sha256=unhashed, sha256_expected=unhashed, sha256_source=unhashed)
 

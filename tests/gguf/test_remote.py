@@ -585,7 +585,7 @@ def test_the_facts_are_those_of_the_downloaded_file(web, tmp_path, name):
     from dataclasses import replace
 
     web.pages[f"/{name}.gguf"] = File(header_of(name), INDEX[name]["file_bytes"])
-    far = of_remote(ask(f"{web.url}/{name}.gguf"))
+    far = of_remote(Outside(), ask(f"{web.url}/{name}.gguf"))
     near = collect(Outside({}), str(model_file(tmp_path, name)))
     assert far.path == f"{web.url}/{name}.gguf"
     hashes = {field: getattr(near, field) for field in ("path", "sha256", "sha256_expected", "sha256_source")}
