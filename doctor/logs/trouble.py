@@ -21,8 +21,9 @@ _HARMLESS = re.compile(
     r"\b0 (?:errors?|failed|failures)|(?:errors?|failed|failures)\W{1,3}0\b|no errors?\b|without errors?\b|on[_-]error"
     r"|error[_-](?:rate|log|level)|fail[_-](?:fast|over)|--?\w*(?:timeout|error)|(?:timeout|max_retries)\w*\"?\s{0,3}[=:]"
     r"|read timeout = |errors?_count|kwarg: not supported|erased invalidated"
-    # The program goes on without it.
-    r"|\b(?:disabling|falling back|ignoring|skipping|defaulting|using default)\b",
+    # The program goes on without it (Codex says the last two at every start on a bare system).
+    r"|\b(?:disabling|falling back|ignoring|skipping|defaulting|using default)\b"
+    r"|could not find bubblewrap|could not create PATH aliases",
     re.IGNORECASE,
 )
 # What a program calls information or debugging is no trouble to it; what was typed is no program's word.

@@ -104,6 +104,9 @@ def _clean_key(found, setup, text):
 
 
 def _one_of(found, setup, text):
+    if setup.client.id == "opencode":  # the id is written with its provider, and has to be listed
+        setup.client.name_models(setup, found[2].split(",")[0].strip())
+        return
     setup.put(found[1], found[2].split(",")[0].strip(), text)
 
 
@@ -186,6 +189,7 @@ FORMS = (
     (rf"^(?:Set|Write|Put) {_NAME} = \"([^\"]+)\"", _write),
     (r"^(?:Enter|Write) .*only the key|^Write only the key itself", _clean_key),
     (rf"^Set {_NAME} to one of: ([^()]+)", _one_of),
+    (rf"^Set {_NAME} to (\S+) \(in ", _one_of),
     (r"^Use one of the names the server has \(([^)]+)\) instead of (\S+)", _replace_name),
     (rf"^Set {_NAME} to the main model, ([^\s(]+)", _one_of),
     (rf"^Write the key the server was started with into {_NAME}", _named_key),

@@ -71,6 +71,22 @@ class Cell:
         deep = ["--deep", "--timeout", "15"] if command == DEEP else []
         return self.doctor("verify", "--client", self.setup.client.id, *deep)["findings"]
 
+    def fix(self, rule):
+        """Whether `doctor fix` has cured the finding of a rule. Its edits are in the home then, else nothing is changed."""
+        if self.fault.seen[0] != CHECK or not rule.startswith(("client/", "context/", "output/")):
+            return False
+        given = ["--launch", self.setup.command.text()] if self.fault.launch else []
+        if self.setup.secret:
+            self.setup.env["SERVER_KEY"] = self.setup.secret
+            given += ["--key-env", "SERVER_KEY"]
+        answer = self.doctor("fix", "--client", self.setup.client.id, "--rule", rule, "--yes", *given)
+        self.setup.env.pop("SERVER_KEY", None)
+        if answer["state"] == "cured":
+            self.setup.reload()
+            return True
+        self.setup.write()
+        return False
+
     def wait(self):
         """Until a server that was only loading is ready."""
         left = self.setup.ready - time.monotonic()

@@ -207,11 +207,12 @@ class OpenCode(Kind):
         table = settings["provider"].get(provider, {})
         if model not in table.get("models", {}):
             raise NoRequest(f"Error: Model not found: {provider}/{model}.")
+        sent = table["models"][model].get("id", model)
         key = table["options"].get("apiKey", "").strip()
         if key.startswith("{env:"):
             key = env.get(key[5:-1], "").strip()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Sent(f"{table['options']['baseURL'].rstrip('/')}/chat/completions", headers, model), False
+        return Sent(f"{table['options']['baseURL'].rstrip('/')}/chat/completions", headers, sent), False
 
     def command(self):
         found = program("opencode")
@@ -245,12 +246,16 @@ class QwenCode(Kind):
             self.model: "local-model",
         }
 
-    def reads(self, _, env):
-        key = env.get(self.key, "").strip()
+    def reads(self, home, env):
+        settings = _json(home / ".qwen" / "settings.json")
+        auth = settings.get("security", {}).get("auth", {})
+        key = env.get(self.key, "").strip() or auth.get("apiKey", "").strip()
         if not key:
             raise NoRequest("Missing API key for OpenAI-compatible auth. Set OPENAI_API_KEY.")
         headers = {"Authorization": f"Bearer {key}"}
-        return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, "")), False
+        model = settings.get("model", {}).get("name") or env.get(self.model, "")
+        base = env.get(self.base) or auth["baseUrl"]
+        return Sent(f"{base.rstrip('/')}/chat/completions", headers, model), False
 
     def command(self):
         found, node = program("qwen"), program("node")

@@ -23,7 +23,7 @@ def matrix_models(tmp_path_factory):
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # the router would be found by tests of other folders
 def pool(tmp_path_factory, matrix_models):
     """Sound servers for cells whose fault is not the server's."""
     pytest.importorskip("xllamacpp")

@@ -205,7 +205,7 @@ def certificate(folder, run):
     """(context, path) of a certificate for 127.0.0.1 that nobody has signed."""
     key, cert = folder / "key.pem", folder / "cert.pem"
     words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost"
-    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"]
     run([*words.split(), *names, "-keyout", str(key), "-out", str(cert)])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)

@@ -142,7 +142,7 @@ def started(command, log_path, until=200):
 
 
 class Pool:
-    """Servers that several cells use: the sound ones. Ended with the session."""
+    """Servers that several cells use: the sound ones. Ended with the tests of this folder."""
 
     def __init__(self, folder, model):
         self.folder = folder

@@ -2,8 +2,14 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from tests.real.matrix.servers import Command
 
@@ -65,6 +71,12 @@ class Setup:
         self.put(self.client.base, url)
 
     # --- on disk --------------------------------------------------------------------------------------------------
+
+    def reload(self):
+        """Take over what somebody else has written into the files."""
+        for path in self.files:
+            text = (self.home / path).read_text("utf-8")
+            self.files[path] = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
 
     def write(self):
         """The files as the client reads them."""

@@ -27,7 +27,8 @@ an empty home, and one thing broken. Then doctor looks (`check`, `verify --clien
 `verify --client --deep`), its first finding has to be the fault, and its first remedy is done as printed by a small program
 that knows nothing of the fault. After that the same request has to be answered.
 
-**yes**: found first by every command that can see it, and cured · **found**: found first, not cured by the first remedy
+**fix**: found first by every command that can see it, and cured by `doctor fix` · **yes**: the same, cured by the first remedy
+as printed · **found**: found first, not cured by the first remedy
 · **no**: something else came first · · : the fault cannot happen to this client. ◆: done with the real program as well, ◇:
 with the real program something was not as it should be. Where a fault only makes itself felt later (a window that is too
 large, a small model that is not served), cured means that doctor no longer warns of it.
@@ -45,7 +46,10 @@ def main():
     for fault in FAULTS:
         found = [plain.get((fault.id, client)) or real.get((fault.id, client)) for client in fault.clients]
         rules = dict.fromkeys(row["first"] for row in found if row)
-        cells = [_cell(plain.get((fault.id, client)), real.get((fault.id, client))) for client in NAMES]
+        cells = [
+            _cell(plain.get((fault.id, client)), real.get((fault.id, client))) if client in fault.clients else "·"
+            for client in NAMES
+        ]
         shown = ", ".join(f"`{rule}`" for rule in rules if rule)
         lines.append(f"| {fault.id.replace('-', ' ')} | {shown} | " + " | ".join(cells) + " |")
     lines += ["", "## No fault, nothing warned", "", *_quiet(plain)]
@@ -54,12 +58,12 @@ def main():
 
 
 def _counts(plain, real):
-    faults = {fault.id for fault in FAULTS}
+    cells_of = {(fault.id, client) for fault in FAULTS for client in fault.clients}
     for name, cells in (("Stand-ins that send what the clients send", plain), ("Real programs", real)):
-        mine = [row for (fault, _), row in cells.items() if fault in faults]
+        mine = [row for cell, row in cells.items() if cell in cells_of]
         right = sum(row["right"] for row in mine)
         both = sum(row["right"] and row["cured"] for row in mine)
-        kinds = len({fault for fault, _ in cells if fault in faults})
+        kinds = len({fault for fault, client in cells if (fault, client) in cells_of})
         yield f"- {name}: {len(mine)} cells of {kinds} faults, {right} found first, {both} of them cured."
 
 
@@ -67,7 +71,8 @@ def _cell(row, real):
     if row is None and real is None:
         return "·"
     seen = row or real
-    word = ("yes" if seen["cured"] else "found") if seen["right"] else "no"
+    cured = "fix" if seen.get("by") == "fix" else "yes"
+    word = (cured if seen["cured"] else "found") if seen["right"] else "no"
     mark = "" if real is None else " ◆" if real["right"] and real["cured"] and real["failed"] is not None else " ◇"
     return word + mark
 
@@ -84,7 +89,8 @@ def _words(real):
     yield ""
     yield "| fault | client | cause | `doctor log` |"
     yield "|---|---|---|---|"
-    for (fault, client), row in sorted(real.items()):
+    allowed = {(fault.id, client): fault.causes for fault in FAULTS for client in fault.clients}
+    for (fault, client), row in sorted((cell, row) for cell, row in real.items() if cell in allowed):
         cause = next(iter(row["cause"].values()))
         yield f"| {fault.replace('-', ' ')} | {NAMES[client]} | {cause} | {row['log']} |"
 

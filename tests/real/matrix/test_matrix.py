@@ -37,19 +37,31 @@ def test_found_first_and_cured(fault, client, home, pool, matrix_models, capsys,
         right = all(cause in fault.causes for cause in causes.values())
         first = firsts[fault.seen[0]]
         remedy = first["remedies"][0] if first and first["remedies"] else {"text": "", "command": ""}
+        rule = first["rule"] if first else ""
         cured, why = False, ""
+        by = "fix" if cell.fix(rule) else "hand"
         try:
-            apply(remedy, setup)
-            cell.after_remedy()
-            cell.wait()
+            if by == "hand":
+                apply(remedy, setup)
+                cell.after_remedy()
+                cell.wait()
             cured, why = works(setup, fault.full)
             if cured and not fault.fails:
                 again = cell.look(fault.seen[0])
                 cured, why = all(f["cause"] not in fault.causes for f in again), "still warned of"
         except NotApplied as error:
             why = f"not done: {error}"
-        rule = first["rule"] if first else ""
-        table(fault=fault.id, client=client, first=rule, cause=causes, right=right, cured=cured, why=why, remedy=remedy)
+        table(
+            fault=fault.id,
+            client=client,
+            first=rule,
+            cause=causes,
+            right=right,
+            cured=cured,
+            why=why,
+            by=by,
+            remedy=remedy,
+        )
         assert right, (causes, [f["rule"] for f in found[fault.seen[0]]], said)
         assert cured, (first["rule"], remedy, why)
 

@@ -13,8 +13,8 @@ NAMES = {
     "claude-code": "auth-token settings-env settings-env-vs-shell both-key-and-token ok-base ok-base-slash ok-base-v1 "
     "base-full-endpoint base-no-scheme no-key empty-key login-only login-plus-key login-plus-token haiku-default",
     "codex": "ok-v1 slash no-v1 envkey-unset wire-chat unknown-provider no-key-at-all",
-    "opencode": "ok-v1 slash no-v1 full-endpoint key-env-subst no-key unknown-model",
-    "qwen-code": "ok-v1 slash no-v1 full-endpoint no-key",
+    "opencode": "ok-v1 slash no-v1 full-endpoint key-env-subst no-key unknown-model id-of-the-model",
+    "qwen-code": "ok-v1 slash no-v1 full-endpoint no-key settings-only env-vs-settings",
     "cline": "ok-v1 slash no-v1 full-endpoint no-key",
 }
 CASES = [
