@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.facts.ladder.sse import read_stream
 from doctor.facts.ladder.target import CHAT
 from doctor.facts.ladder.wire import USER, request
-from doctor.facts.server_answers import whole
+from doctor.facts.server.answers import whole
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:

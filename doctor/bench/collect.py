@@ -17,7 +17,7 @@ from doctor.facts.urls import is_loopback, parse_address
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doctor.facts.server import Server
+    from doctor.facts.server.record import Server
     from doctor.facts.speed import Speed
     from doctor.outside import Outside
 

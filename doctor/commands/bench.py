@@ -74,7 +74,9 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
     from dataclasses import replace
 
     from doctor.bench.collect import against, bench, compared
-    from doctor.facts import launch, machine, server
+    from doctor.facts.launch import record as launch
+    from doctor.facts.machine import record as machine
+    from doctor.facts.server import record as server
 
     key = _key(options, outside, vault)
     started = launch.find(outside, vault, text=None, port=_port(options.url))
@@ -114,7 +116,10 @@ def _expected(outside: Outside, facts: Facts, path: str | None, local: bool) -> 
     """The same with the speed to expect, where the model file, the command and the cards are this machine's."""
     from dataclasses import replace
 
-    from doctor.facts import budget, build, gpu, speed
+    from doctor.facts import speed
+    from doctor.facts.budget import record as budget
+    from doctor.facts.build import record as build
+    from doctor.facts.gpu import record as gpu
 
     started, there = known(facts.launch), known(facts.server)
     if path is None or started is None or not local:

@@ -14,7 +14,7 @@ from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
 from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
-from doctor.facts.launch import Launch, find
+from doctor.facts.launch.record import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
 from doctor.report.words import language, say
@@ -108,7 +108,7 @@ def of_logs(
 ) -> tuple[Finding, ...]:
     """What the logs of a build folder say."""
     from doctor.engine.match import Matcher
-    from doctor.facts.build_folder import logs
+    from doctor.facts.build.folder import logs
     from doctor.logs.paste import Paste
 
     rules = [rule for rule in knowledge.rules if rule.id.startswith("build/")]
@@ -126,7 +126,7 @@ def of_logs(
 def cmake_line(outside: Outside, facts: Facts, lang: str) -> Correction:
     """The cmake line for the cards and the toolkit of this machine."""
     from doctor.engine.load import read_table, rules_folder
-    from doctor.facts.cmake_line import plan
+    from doctor.facts.build.cmake_line import plan
 
     made = plan(read_table(outside, rules_folder(outside), "cuda"), known(facts.gpu), known(facts.cuda))
     return Correction(
@@ -189,7 +189,7 @@ def _check_places(options: argparse.Namespace, outside: Outside) -> None:
     if options.model is not None:
         must_exist(outside, "--model", options.model)
     if options.build_dir is not None:
-        from doctor.facts.build_folder import has_cache
+        from doctor.facts.build.folder import has_cache
 
         must_exist(outside, "--build-dir", options.build_dir)
         if not has_cache(outside, outside.real_path(options.build_dir)):

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import argparse
 
     from doctor.commands.plan_opinion import Opinion
-    from doctor.facts.launch import Launch
-    from doctor.facts.model_file import ModelFile
+    from doctor.facts.budget.rooms import Rooms
+    from doctor.facts.gguf.model_file import ModelFile
+    from doctor.facts.launch.record import Launch
     from doctor.facts.record import Fact
-    from doctor.facts.rooms import Rooms
     from doctor.facts.speed import Speed
     from doctor.launch.table import OptionTable
     from doctor.memory.options import Options
@@ -118,7 +118,7 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
     from doctor.commands.plan_inputs import beside, build_of, launch_of, look, open_model, ram_here
     from doctor.commands.plan_rooms import ram_of, rooms_of
     from doctor.engine.load import read_table, rules_folder
-    from doctor.facts.rooms import found_rooms
+    from doctor.facts.budget.rooms import found_rooms
     from doctor.launch.table import load_table
     from doctor.launch.write import abilities
     from doctor.memory.cards import CardTable

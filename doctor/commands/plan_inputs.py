@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import argparse
 
     from doctor.facts.facts import Facts
-    from doctor.facts.launch import Launch
-    from doctor.facts.model_file import ModelFile
+    from doctor.facts.gguf.model_file import ModelFile
+    from doctor.facts.launch.record import Launch
     from doctor.memory.model import Model
     from doctor.outside import Outside
     from doctor.secrets import Vault
@@ -70,7 +70,7 @@ def build_of(options: argparse.Namespace, facts: Facts | None, newest: int) -> t
 
 def open_model(outside: Outside, path: str, option: str, vault: Vault) -> ModelFile:
     """The model the user named: a file, or one on the network of which the header is read. Raises UsageError."""
-    from doctor.facts.model_file import load_model, load_remote
+    from doctor.facts.gguf.model_file import load_model, load_remote
     from doctor.gguf.addresses import looks_remote
 
     if looks_remote(path) and ("://" in path or not outside.exists(path)):
@@ -89,7 +89,7 @@ def open_model(outside: Outside, path: str, option: str, vault: Vault) -> ModelF
 
 def beside(outside: Outside, path: str | None, option: str, notes: list[str]) -> Model | None:
     """The model of another file of the command; what cannot be read is not counted, and said."""
-    from doctor.facts.model_file import load_model, load_projector
+    from doctor.facts.gguf.model_file import load_model, load_projector
 
     load = load_projector if option == "--mmproj" else load_model
 

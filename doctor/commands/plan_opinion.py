@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.exits import UsageError
-from doctor.facts.fit_params import FitParams, collect, compared
+from doctor.facts.budget.fit_params import FitParams, collect, compared
 from doctor.facts.record import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.engine.finding import Finding
-    from doctor.facts.build import Build
+    from doctor.facts.build.record import Build
     from doctor.facts.facts import Facts
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch.record import Launch
     from doctor.memory.options import Options
     from doctor.memory.rooms import Scales
     from doctor.outside import Outside

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor.exits import UsageError
-from doctor.facts.rooms import Rooms
+from doctor.facts.budget.rooms import Rooms
 from doctor.memory.cards import MIB, Card, CardTable, choose
 from doctor.memory.result import Device
 from doctor.memory.rooms import Room

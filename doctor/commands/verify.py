@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doctor.facts.clients.record import Client
     from doctor.facts.facts import Facts
     from doctor.facts.ladder.record import Ladder
-    from doctor.facts.server import Server
+    from doctor.facts.server.record import Server
     from doctor.outside import Outside
 
 NOT_LOOKED_AT = "doctor verify looks at the way from the client to the model only"
@@ -93,8 +93,9 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
     """The facts a climb needs and those it finds. Raises UsageError for what cannot be asked for."""
     from dataclasses import replace
 
-    from doctor.facts import launch, machine
     from doctor.facts.clients import collect_all
+    from doctor.facts.launch import record as launch
+    from doctor.facts.machine import record as machine
 
     key = _key(options, outside, vault)
     clients = collect_all(outside, vault)

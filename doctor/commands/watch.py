@@ -14,7 +14,7 @@ from doctor.engine.finding import Report
 from doctor.engine.load import load
 from doctor.exits import UsageError
 from doctor.facts.facts import nothing_known
-from doctor.facts.processes import DEFAULT_PORT
+from doctor.facts.launch.processes import DEFAULT_PORT
 from doctor.facts.record import FactsFormatError, Unknown, known, not_collected, to_json
 from doctor.facts.watch.recording import FILE_LIMIT, MOST_SAMPLES, Recording, empty, head_line, parse, sample_line
 from doctor.facts.watch.summary import summarise
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doctor.engine.rules import Rule
     from doctor.exits import Exit
     from doctor.facts.facts import Facts
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch.record import Launch
     from doctor.facts.log import Log
     from doctor.facts.watch.sample import Sample
     from doctor.outside import Outside
@@ -203,9 +203,10 @@ def _prepare(
     options: argparse.Namespace, outside: Outside, vault: Vault
 ) -> tuple[Recording, str, str, Callable[[], int | None]]:
     """What stays the same while watching: (recording without samples, server's address, key, how to find its process)."""
-    from doctor.facts import launch, machine
     from doctor.facts.collect import is_loopback, server_url
-    from doctor.facts.processes import find_process
+    from doctor.facts.launch import record as launch
+    from doctor.facts.launch.processes import find_process
+    from doctor.facts.machine import record as machine
     from doctor.facts.urls import parse_address
 
     key = ""

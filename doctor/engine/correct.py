@@ -8,7 +8,7 @@ from doctor.engine.finding import Correction
 from doctor.facts.record import known
 
 if TYPE_CHECKING:
-    from doctor.facts.launch import Launch, OptionProblem
+    from doctor.facts.launch.record import Launch, OptionProblem
 
 _LEFT_OUT = ("unknown", "removed", "too-new", "ignored")
 

@@ -12,7 +12,7 @@ from doctor.facts.record import Unknown, known
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch.record import Launch
     from doctor.launch.help_text import HelpOption
     from doctor.outside import Outside
     from doctor.secrets import Vault
@@ -62,8 +62,15 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
 
     `others` is given the further servers of a launch file, judged like the first.
     """
-    from doctor.facts import build, build_folder, cuda, gguf, gpu, launch, machine, server
+    from doctor.facts.build import folder as build_folder
+    from doctor.facts.build import record as build
     from doctor.facts.clients import collect_all
+    from doctor.facts.cuda import record as cuda
+    from doctor.facts.gguf import record as gguf
+    from doctor.facts.gpu import record as gpu
+    from doctor.facts.launch import record as launch
+    from doctor.facts.machine import record as machine
+    from doctor.facts.server import record as server
 
     seen: list[Any] = []  # the command as found, to be judged again once the build is known
 
@@ -128,7 +135,8 @@ def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str
 
 
 def _needs(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, Any] | Unknown:
-    from doctor.facts import budget, speed
+    from doctor.facts import speed
+    from doctor.facts.budget import record as budget
 
     started, build, server = known(facts["launch"]), known(facts["build"]), known(facts["server"])
     model = wishes.model or (known(started.model) if started else None)
@@ -242,7 +250,7 @@ def _linted(
     listed: dict[str, HelpOption] | None,
 ) -> Any:
     """The launch command again, its options held against the build that was found meanwhile."""
-    from doctor.facts.launch import Seen, judge
+    from doctor.facts.launch.record import Seen, judge
 
     number = _number(wishes, facts)
     if not isinstance(seen, Seen) or (number is None and listed is None):
@@ -252,7 +260,7 @@ def _linted(
 
 def _listed(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, HelpOption] | None:
     """The options of the program itself, where one was asked and no other build was asked about."""
-    from doctor.facts.build import own_options
+    from doctor.facts.build.record import own_options
 
     build = known(facts["build"])
     path = known(build.path) if build is not None and known(build.version_text) is not None else None

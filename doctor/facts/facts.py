@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from doctor.facts.bench import Bench
-from doctor.facts.budget import MemoryBudget
-from doctor.facts.build import Build
+from doctor.facts.budget.fit_params import FitParams
+from doctor.facts.budget.record import MemoryBudget
+from doctor.facts.build.record import Build
 from doctor.facts.clients.record import Client
-from doctor.facts.cuda import Cuda
-from doctor.facts.fit_params import FitParams
-from doctor.facts.gguf import Gguf
-from doctor.facts.gpu import Gpu
+from doctor.facts.cuda.record import Cuda
+from doctor.facts.gguf.record import Gguf
+from doctor.facts.gpu.record import Gpu
 from doctor.facts.ladder.record import Ladder
-from doctor.facts.launch import Launch
+from doctor.facts.launch.record import Launch
 from doctor.facts.log import Log
-from doctor.facts.machine import Machine
+from doctor.facts.machine.record import Machine
 from doctor.facts.record import Fact, Unknown
-from doctor.facts.server import Server
+from doctor.facts.server.record import Server
 from doctor.facts.speed import Speed
-from doctor.facts.timeline import Timeline
+from doctor.facts.timeline.record import Timeline
 from doctor.facts.watch.record import Watch
 
 

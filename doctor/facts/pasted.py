@@ -7,13 +7,13 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts.build import from_number
+from doctor.facts.build.record import from_number
 from doctor.facts.facts import Facts, nothing_known
-from doctor.facts.launch import Launch, Seen, judge
+from doctor.facts.launch.record import Launch, Seen, judge
 from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
-    from doctor.facts.budget import MemoryBudget
+    from doctor.facts.budget.record import MemoryBudget
     from doctor.facts.log import Log
     from doctor.facts.speed import Speed
     from doctor.logs.paste import Paste
@@ -41,7 +41,7 @@ def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None 
     speed: Fact[Speed] = Unknown("the model file is not known: name it with --model")
     started = known(launch)
     if model is not None and started is not None:
-        from doctor.facts.budget import of_log
+        from doctor.facts.budget.record import of_log
 
         budget = of_log(outside, model, started, known(log.build_number), log)
         speed = _speed(outside, model, started, log)
@@ -49,7 +49,7 @@ def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None 
         budget = speed = Unknown(NO_COMMAND)
     timeline = None
     if turns := paste.turns:
-        from doctor.facts.timeline_log import of_log as timeline_of_log
+        from doctor.facts.timeline.log import of_log as timeline_of_log
 
         timeline = timeline_of_log(outside, turns, log, speed)
     return replace(facts, log=log, launch=launch, build=build, budget=budget, speed=speed, timeline=timeline)
@@ -57,7 +57,7 @@ def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None 
 
 def _speed(outside: Outside, model: str, launch: Launch, log: Log) -> Fact[Speed]:
     """The speed to expect on the cards a log names."""
-    from doctor.facts.budget import rooms_of_log, wish_of
+    from doctor.facts.budget.record import rooms_of_log, wish_of
     from doctor.facts.speed import drafting_of, of_wish
 
     wish = wish_of(outside, model, launch, known(log.build_number))

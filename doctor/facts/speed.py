@@ -55,7 +55,7 @@ def of_wish(
     Unknown with the reason where a card's bandwidth is not known or llama-server would refuse the command.
     """
     from doctor.engine.load import read_table, rules_folder
-    from doctor.facts.budget import card_table
+    from doctor.facts.budget.record import card_table
     from doctor.memory.result import Refusal
     from doctor.speed.expected import lane_of
     from doctor.speed.reads import reads

@@ -1,4 +1,4 @@
-"""From a header and the list of tensors to the facts of `doctor.facts.gguf.Gguf`: names, counts, shares, layers."""
+"""From a header and the list of tensors to the facts of `doctor.facts.gguf.record.Gguf`: names, counts, shares, layers."""
 
 from __future__ import annotations
 

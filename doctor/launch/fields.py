@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.launch import Launch, LaunchOption, OptionProblem
+from doctor.facts.launch.record import Launch, LaunchOption, OptionProblem
 from doctor.facts.record import Fact, Unknown, field_types
 from doctor.launch.command_text import command_text, fixed_text
 from doctor.launch.modelfile import OLLAMA

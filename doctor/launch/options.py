@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts.launch import LaunchOption, OptionProblem
+from doctor.facts.launch.record import LaunchOption, OptionProblem
 from doctor.launch.repeated import repeated, short
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge

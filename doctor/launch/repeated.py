@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts.launch import LaunchOption, OptionProblem
+from doctor.facts.launch.record import LaunchOption, OptionProblem
 from doctor.launch.values import words
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from doctor.memory.rooms import Abilities
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch.record import Launch
     from doctor.launch.table import OptionTable
     from doctor.memory.options import Options
 

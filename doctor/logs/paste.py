@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doctor.facts.log import Log
-    from doctor.facts.timeline import Turn
+    from doctor.facts.timeline.record import Turn
     from doctor.logs.scan import Scanner
 
     _Wanted = Callable[[str, "Iterable[Any] | None"], Sequence[Any]]

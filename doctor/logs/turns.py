@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doctor.facts.timeline import Turn
+from doctor.facts.timeline.record import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from doctor.facts.launch import LaunchOption
+    from doctor.facts.launch.record import LaunchOption
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}")
 _ON = frozenset({"on", "enabled", "true", "1"})

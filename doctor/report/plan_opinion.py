@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts.fit_params import by_device
+from doctor.facts.budget.fit_params import by_device
 from doctor.facts.record import Unknown
 from doctor.report.bars import GIB
 from doctor.report.plan_words import tell

@@ -53,7 +53,7 @@ def process_cpu(*argv: str) -> float:
 
 def main() -> None:
     sys.path.insert(0, str(ROOT))
-    from doctor.facts import gguf
+    from doctor.facts.gguf import record as gguf
     from doctor.gguf.header import read_header
     from doctor.outside import Outside
 
@@ -72,7 +72,7 @@ def main() -> None:
         gguf.collect(Outside(), path)
         collects.append(time.process_time() - started)
     code = (
-        "from doctor.facts.gguf import collect\nfrom doctor.outside import Outside\nimport sys\n"
+        "from doctor.facts.gguf.record import collect\nfrom doctor.outside import Outside\nimport sys\n"
         "assert collect(Outside(), sys.argv[1]).vocab_size == 262144"
     )
     whole = sorted(process_cpu("-c", code, path) for _ in range(7))

@@ -8,7 +8,7 @@ import pytest
 from doctor.cli import main
 from doctor.facts import collect as collecting
 from doctor.facts.facts import SUBJECTS, Facts, nothing_known
-from doctor.facts.gpu import Gpu
+from doctor.facts.gpu.record import Gpu
 from doctor.facts.record import Unknown, from_json, not_collected, to_json
 
 
@@ -65,7 +65,7 @@ def test_facts_of_a_newer_version_are_read(tmp_path, capsys):
 
 
 def test_a_crashed_check_is_a_finding_and_the_rest_goes_on(capsys, monkeypatch):
-    from doctor.facts import gpu
+    from doctor.facts.gpu import record as gpu
 
     monkeypatch.setattr(gpu, "collect", lambda outside: 1 / 0)
     status, out = run(capsys, "--only", "gpu,machine", "--format", "json")
@@ -78,7 +78,7 @@ def test_a_crashed_check_is_a_finding_and_the_rest_goes_on(capsys, monkeypatch):
 def test_a_check_that_hangs_is_left_behind(capsys, monkeypatch):
     import threading
 
-    from doctor.facts import gpu
+    from doctor.facts.gpu import record as gpu
 
     never = threading.Event()
     monkeypatch.setitem(collecting.DEADLINES, "gpu", 0.1)
@@ -129,7 +129,7 @@ def test_server_url(option, expected):
     ],
 )
 def test_server_url_of_a_launch_command(host, port, prefix, url):
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch.record import Launch
 
     started = replace(not_collected(Launch, "x"), host=host, port=port, api_prefix=prefix)
     assert collecting.server_url(None, started, ()) == (url, "launch")

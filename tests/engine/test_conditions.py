@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doctor.engine.conditions import ConditionError, Evaluator, parse, truth
 from doctor.facts.facts import nothing_known
 from doctor.facts.record import Unknown, not_collected
-from doctor.facts.server import Server
+from doctor.facts.server.record import Server
 
 U = Unknown("not looked")
 

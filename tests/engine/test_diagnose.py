@@ -8,10 +8,10 @@ from doctor.engine.diagnose import diagnose
 from doctor.engine.match import Matcher
 from doctor.engine.reader import RuleError
 from doctor.engine.rules import in_builds, rule_from_toml
-from doctor.facts.build import Build
+from doctor.facts.build.record import Build
 from doctor.facts.clients.record import Client, Setting
 from doctor.facts.facts import nothing_known
-from doctor.facts.launch import Launch, LaunchOption
+from doctor.facts.launch.record import Launch, LaunchOption
 from doctor.facts.record import not_collected
 from doctor.logs.lines import Line
 from doctor.logs.paste import Paste

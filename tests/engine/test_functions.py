@@ -6,7 +6,7 @@ import pytest
 
 from doctor.engine.functions import FUNCTIONS
 from doctor.facts.clients.record import Setting
-from doctor.facts.launch import Launch
+from doctor.facts.launch.record import Launch
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, not_collected
 from doctor.logs.paste import Paste

@@ -10,8 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.facts import cuda, gpu, machine
+from doctor.facts.cuda import record as cuda
 from doctor.facts.facts import nothing_known
+from doctor.facts.gpu import record as gpu
+from doctor.facts.machine import record as machine
 from doctor.facts.record import to_json
 from tests.facts.nvml import LIBRARY, REPOSITORY, build_stub, run_python
 from tests.facts.tree import Link, Tree, cpuinfo, disk, gpu_on_bus, meminfo, os_release

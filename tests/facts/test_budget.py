@@ -8,10 +8,10 @@ import pytest
 from doctor.engine.diagnose import diagnose
 from doctor.engine.load import load
 from doctor.engine.match import Matcher
-from doctor.facts import budget
+from doctor.facts.budget import record as budget
 from doctor.facts.facts import Facts, nothing_known
-from doctor.facts.gpu import GpuProcess
-from doctor.facts.launch import collect as collect_launch
+from doctor.facts.gpu.record import GpuProcess
+from doctor.facts.launch.record import collect as collect_launch
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.logs.paste import Paste

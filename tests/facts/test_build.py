@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.facts import build
-from doctor.facts.build import Build, BuildDevice, collect, from_number
-from doctor.facts.build_output import backends_of, parse_devices, parse_version
-from doctor.facts.build_places import _folders
-from doctor.facts.build_table import age_in_days, identify
-from doctor.facts.launch import collect as collect_launch
+from doctor.facts.build import record as build
+from doctor.facts.build.output import backends_of, parse_devices, parse_version
+from doctor.facts.build.places import _folders
+from doctor.facts.build.record import Build, BuildDevice, collect, from_number
+from doctor.facts.build.table import age_in_days, identify
+from doctor.facts.launch.record import collect as collect_launch
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside
 from doctor.secrets import Vault

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from doctor.cli import main
-from doctor.facts.build_folder import collect
+from doctor.facts.build.folder import collect
 from doctor.facts.record import Unknown
 from doctor.outside import Outside
 

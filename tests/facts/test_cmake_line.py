@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from doctor.engine.load import read_table, rules_folder
-from doctor.facts.cmake_line import driver_for, needed_toolkit, plan
-from doctor.facts.cuda import Cuda, Toolkit
-from doctor.facts.gpu import Gpu, GpuDevice
+from doctor.facts.build.cmake_line import driver_for, needed_toolkit, plan
+from doctor.facts.cuda.record import Cuda, Toolkit
+from doctor.facts.gpu.record import Gpu, GpuDevice
 from doctor.facts.record import Unknown, not_collected
 from doctor.outside import Outside
 

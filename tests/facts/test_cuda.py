@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from doctor.facts.cuda import Library, Toolkit, collect
+from doctor.facts.cuda.record import Library, Toolkit, collect
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside, OutsideError
 from tests.facts.tree import Link, Tree

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.fit_params import FitDevice, FitParams, collect, compared, find_program, words_for
-from doctor.facts.fit_params_output import complaint, read_table
-from doctor.facts.launch import LaunchOption
+from doctor.facts.budget.fit_params import FitDevice, FitParams, collect, compared, find_program, words_for
+from doctor.facts.budget.fit_params_output import complaint, read_table
+from doctor.facts.launch.record import LaunchOption
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside
 
@@ -166,12 +166,12 @@ def test_what_it_is_told(folder, model):
 
 
 def test_it_is_bounded(folder, model, monkeypatch):
-    monkeypatch.setattr("doctor.facts.fit_params.SECONDS", 0.3)
+    monkeypatch.setattr("doctor.facts.budget.fit_params.SECONDS", 0.3)
     program(folder, "sleep 20")
     assert "no end after 0.3 s" in asked(folder, model).reason
     program(folder, "exec yes")
-    monkeypatch.setattr("doctor.facts.fit_params.SECONDS", 20.0)
-    monkeypatch.setattr("doctor.facts.fit_params.OUTPUT", 1000)
+    monkeypatch.setattr("doctor.facts.budget.fit_params.SECONDS", 20.0)
+    monkeypatch.setattr("doctor.facts.budget.fit_params.OUTPUT", 1000)
     assert "prints without end" in asked(folder, model).reason
 
 

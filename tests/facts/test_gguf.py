@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.facts.gguf import Gguf, TypeShare, collect
+from doctor.facts.gguf.record import Gguf, TypeShare, collect
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside
 from tests.gguf.headers import INDEX, header_of, model_file

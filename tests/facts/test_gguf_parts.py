@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from doctor.facts.gguf import Gguf, collect
+from doctor.facts.gguf.record import Gguf, collect
 from doctor.facts.record import Unknown
 from doctor.outside import Outside
 from tests.models import html_page, tiny_llama, truncate

@@ -1,7 +1,7 @@
 import pytest
 
-from doctor.facts import gpu
-from doctor.facts.gpu import Gpu, program_name
+from doctor.facts.gpu import record as gpu
+from doctor.facts.gpu.record import Gpu, program_name
 from doctor.facts.record import Unknown, from_json
 from doctor.outside import OutsideError
 from tests.facts.nvml import LIBRARY, build_stub, run_python
@@ -10,7 +10,7 @@ from tests.facts.tree import Tree, gpu_on_bus
 MIB = 1 << 20
 LOOK = """
 import json
-from doctor.facts import gpu
+from doctor.facts.gpu import record as gpu
 from doctor.facts.record import to_json
 from doctor.outside import Outside
 print(json.dumps(to_json(gpu.collect(Outside()))))

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from doctor.facts import launch
-from doctor.facts.launch import Launch, collect
+from doctor.facts.launch import record as launch
+from doctor.facts.launch.record import Launch, collect
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside, OutsideError
 from doctor.secrets import Vault

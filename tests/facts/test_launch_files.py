@@ -5,8 +5,8 @@ import json
 import pytest
 
 from doctor.cli import main
-from doctor.facts import launch
-from doctor.facts.launch import Seen, find, judge
+from doctor.facts.launch import record as launch
+from doctor.facts.launch.record import Seen, find, judge
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside
 from doctor.secrets import Vault

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from doctor.facts.machine import collect
+from doctor.facts.machine.record import collect
+from doctor.facts.machine.volume import Volume
 from doctor.facts.record import Unknown, from_json, to_json
-from doctor.facts.volume import Volume
 from doctor.outside import Outside, OutsideError
 from tests.facts.tree import GIB, Link, Tree, cpuinfo, disk, meminfo, os_release
 

@@ -6,10 +6,10 @@ import pytest
 
 from doctor.engine.diagnose import diagnose
 from doctor.engine.load import load, read_table, rules_folder
-from doctor.facts.build import from_number
+from doctor.facts.build.record import from_number
 from doctor.facts.facts import nothing_known
-from doctor.facts.gguf import Gguf, TypeShare, collect
-from doctor.facts.model_needs import needs_of
+from doctor.facts.gguf.model_needs import needs_of
+from doctor.facts.gguf.record import Gguf, TypeShare, collect
 from doctor.facts.record import Unknown, not_collected
 from doctor.outside import Outside
 from tests.gguf.headers import model_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.record import Unknown, from_json, to_json
-from doctor.facts.server import Server, collect
+from doctor.facts.server.record import Server, collect
 from doctor.outside import HttpReply, Outside, OutsideError
 from doctor.secrets import Vault
 

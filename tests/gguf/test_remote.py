@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from doctor.facts.gguf import collect, of_remote
+from doctor.facts.gguf.record import collect, of_remote
 from doctor.gguf.header import read_header
 from doctor.gguf.remote import FIRST, RemoteHeader, RemoteTrouble, read_remote
 from doctor.outside import Outside

@@ -1,6 +1,6 @@
 import pytest
 
-from doctor.facts.launch import LaunchOption
+from doctor.facts.launch.record import LaunchOption
 from doctor.launch.table import load_table
 from doctor.launch.variables import kept, read_variables
 from doctor.outside import Outside

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import server_session
 from doctor.facts.record import Unknown
-from doctor.facts.server import collect
+from doctor.facts.server import session as server_session
+from doctor.facts.server.record import collect
 from doctor.outside import Outside
 from doctor.secrets import Vault
 from tests.models import STRICT_TEMPLATE

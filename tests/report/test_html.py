@@ -10,8 +10,9 @@ import pytest
 
 from doctor.cli import main
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, Report
-from doctor.facts import budget, launch
+from doctor.facts.budget import record as budget
 from doctor.facts.facts import Facts, nothing_known
+from doctor.facts.launch import record as launch
 from doctor.facts.record import from_json, to_json
 from doctor.outside import Outside
 from doctor.report.bars import Bar

@@ -10,7 +10,7 @@ from doctor.engine.load import load
 from doctor.facts.clients import collect_all
 from doctor.facts.facts import nothing_known
 from doctor.facts.record import not_collected
-from doctor.facts.server import Server
+from doctor.facts.server.record import Server
 from doctor.outside import Outside
 from doctor.secrets import Vault
 from tests.facts.clients.homes import Home

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.server_kinds import parse_json
+from doctor.facts.server.kinds import parse_json
 from doctor.outside import OutsideError
 from doctor.redact import sanitize
 

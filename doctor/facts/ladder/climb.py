@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.facts.ladder.target import Target
-    from doctor.facts.server import Server
+    from doctor.facts.server.record import Server
     from doctor.outside import Outside
 
 STEPS: dict[str, Callable[[Climb], Step]] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import server as servers
 from doctor.facts.ladder.climb import climb_ladder
 from doctor.facts.ladder.target import of_client
 from doctor.facts.record import known
+from doctor.facts.server import record as servers
 from doctor.facts.urls import is_loopback, parse_address
 
 if TYPE_CHECKING:
     from doctor.facts.clients.record import Client
     from doctor.facts.ladder.record import Ladder
     from doctor.facts.ladder.target import Target
-    from doctor.facts.server import Server
+    from doctor.facts.server.record import Server
     from doctor.outside import Outside
     from doctor.secrets import Vault
 

@@ -99,7 +99,7 @@ def ask_stream(climb: Climb, messages: tuple[tuple[str, str], ...], max_tokens: 
 
 def _message(got: StreamReply) -> str:
     from doctor.facts.ladder.ask import short
-    from doctor.facts.server_kinds import parse_json
+    from doctor.facts.server.kinds import parse_json
 
     text = got.body().decode("utf-8", "replace")
     return Answer(got.status, got.headers, text, parse_json(text), "", short(text)).message

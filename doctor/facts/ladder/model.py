@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from doctor.facts.ladder.state import Climb, Step, failed, not_tried, passed, warned
 from doctor.facts.ladder.target import WANTED_CONTEXT
 from doctor.facts.record import known
-from doctor.facts.server_answers import model_ids
+from doctor.facts.server.answers import model_ids
 
 SHOWN = 5
 

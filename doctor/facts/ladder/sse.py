@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.ladder.target import CHAT, MESSAGES
 from doctor.facts.ladder.wire import Usage, usage
-from doctor.facts.server_kinds import items
+from doctor.facts.server.kinds import items
 
 if TYPE_CHECKING:
     from doctor.outside import StreamReply

@@ -11,7 +11,7 @@ from doctor.facts.urls import parse_address
 if TYPE_CHECKING:
     from doctor.facts.ladder.ask import Answer, Asker
     from doctor.facts.ladder.target import Key, Target
-    from doctor.facts.server import Server
+    from doctor.facts.server.record import Server
     from doctor.outside import Outside
 
 

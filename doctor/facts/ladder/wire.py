@@ -6,8 +6,8 @@ import json
 from typing import Any, NamedTuple
 
 from doctor.facts.ladder.target import CHAT, MESSAGES
-from doctor.facts.server_answers import whole
-from doctor.facts.server_kinds import items
+from doctor.facts.server.answers import whole
+from doctor.facts.server.kinds import items
 
 USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
 TOOL_NAME = "report_status"

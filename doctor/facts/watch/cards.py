@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doctor.facts.gpu import clock_events
-from doctor.facts.nvml import STATES, Asker, Refusal
+from doctor.facts.gpu.nvml import STATES, Asker, Refusal
+from doctor.facts.gpu.record import clock_events
 from doctor.facts.record import Unknown
 from doctor.facts.watch.sample import CardSample
 from doctor.outside import OutsideError

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from doctor.facts.launch import Launch
-from doctor.facts.machine import Machine
+from doctor.facts.launch.record import Launch
+from doctor.facts.machine.record import Machine
 from doctor.facts.record import Fact, FactsFormatError, Unknown, from_json, to_json
 from doctor.facts.watch.sample import Sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from doctor.facts.server_kinds import parse_json
+from doctor.facts.server.kinds import parse_json
 from doctor.facts.watch.sample import ServerSample
 from doctor.outside import OutsideError
 

@@ -11,7 +11,7 @@ from doctor.engine.load import load
 from doctor.facts.facts import nothing_known
 from doctor.facts.ladder.record import RUNGS, Ladder, Rung
 from doctor.facts.record import field_types, not_collected
-from doctor.facts.server import Server
+from doctor.facts.server.record import Server
 from doctor.outside import Outside
 from doctor.report.rungs import NAMES
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from doctor.facts.log import Timing
-from doctor.facts.machine import Machine
+from doctor.facts.machine.record import Machine
 from doctor.facts.record import from_json
 from doctor.facts.watch.recording import empty, head_line, sample_line
 from doctor.facts.watch.sample import CardSample, HostSample, Sample, ServerSample

@@ -51,7 +51,7 @@ def home(clean_environment, monkeypatch):
 
     Servers that other people run on this machine are no part of a set-up, so none of its processes is looked at.
     """
-    monkeypatch.setattr("doctor.facts.processes._servers", lambda _: iter(()))
+    monkeypatch.setattr("doctor.facts.launch.processes._servers", lambda _: iter(()))
     for name in (PLACES, SDK):
         if name in STARTED_WITH:
             monkeypatch.setenv(name, STARTED_WITH[name])

@@ -1,0 +1,1 @@
+"""Memory: what the launch needs on each device, and what is free there."""

@@ -1,0 +1,1 @@
+"""CUDA toolkits and libraries."""

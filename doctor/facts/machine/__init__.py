@@ -1,0 +1,1 @@
+"""The computer the server runs on."""

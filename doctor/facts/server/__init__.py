@@ -1,0 +1,1 @@
+"""The running server: what is asked, and what the answers amount to."""

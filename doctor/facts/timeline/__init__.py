@@ -1,0 +1,1 @@
+"""The requests of a log, one after the other."""
