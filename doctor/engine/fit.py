@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.engine.diagnose import MOST_EVIDENCE, advise, differential
+from doctor.engine.diagnose import advise, differential
+from doctor.engine.fired import MOST_EVIDENCE
 from doctor.engine.finding import Evidence, Finding
 from doctor.engine.search import search
 
