@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from doctor.engine import operators
 from doctor.engine.functions import FUNCTIONS
 from doctor.facts.record import Unknown
 
@@ -99,7 +100,7 @@ class Evaluator:
             return node.value
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             path, value = self._path(node, local)
-            if path and not _is_container(value):
+            if path and not operators.is_container(value):
                 self.reads[path] = value
             return value
         if isinstance(node, ast.BoolOp):
@@ -109,9 +110,15 @@ class Evaluator:
             if isinstance(node.op, ast.Not):
                 result = truth(operand)
                 return result if isinstance(result, Unknown) else not result
-            return -operand if _is_number(operand) else operand if operand is None else _not_a_number(operand)
+            return (
+                -operand
+                if operators.is_number(operand)
+                else operand
+                if operand is None
+                else operators.not_a_number(operand)
+            )
         if isinstance(node, ast.BinOp):
-            return _arithmetic(node.op, self._value(node.left, local), self._value(node.right, local))
+            return operators.arithmetic(node.op, self._value(node.left, local), self._value(node.right, local))
         if isinstance(node, ast.Compare):
             return self._compare(node, local)
         if isinstance(node, ast.IfExp):
@@ -132,11 +139,11 @@ class Evaluator:
             path, value = self._path(node.value, local)
             whole = f"{path}.{node.attr}" if path else ""
             self.owners[whole] = value
-            return whole, _field(value, node.attr)
+            return whole, operators.field(value, node.attr)
         if isinstance(node, ast.Subscript):
             path, value = self._path(node.value, local)
             key = self._value(node.slice, local)
-            return (f"{path}[{key!r}]" if path else ""), _item(value, key)
+            return (f"{path}[{key!r}]" if path else ""), operators.item(value, key)
         return "", self._value(node, local)
 
     def _bool(self, node: ast.BoolOp, local: dict[str, tuple[str, Any]]) -> bool | Unknown:
@@ -154,7 +161,7 @@ class Evaluator:
         left = self._value(node.left, local)
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self._value(right_node, local)
-            result = _compare(op, left, right)
+            result = operators.compare(op, left, right)
             if result is not True:
                 return result
             left = right
@@ -206,105 +213,4 @@ class Evaluator:
                 self.reads = before  # only the item that decides is evidence
         if unknown is not None:
             return unknown
-        return _fold(name, results)
-
-
-def _fold(name: str, results: list[Any]) -> Any:
-    if name == "any":
-        return False
-    if name == "all":
-        return True
-    if name == "count":
-        return sum(1 for result in results if result)
-    if name == "first" or not results:
-        return 0 if name == "sum" else None
-    if not all(_is_number(result) for result in results):
-        return Unknown(f"{name} wants numbers")
-    return sum(results) if name == "sum" else max(results) if name == "max" else min(results)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_container(value: Any) -> bool:
-    return hasattr(value, "__dataclass_fields__") and not isinstance(value, Unknown)
-
-
-def _not_a_number(value: Any) -> Unknown:
-    return value if isinstance(value, Unknown) else Unknown(f"{value!r} is not a number")
-
-
-def _field(value: Any, name: str) -> Any:
-    if value is None or isinstance(value, Unknown):
-        return value
-    if isinstance(value, dict):
-        return value.get(name)
-    fields = getattr(value, "__dataclass_fields__", {})
-    return getattr(value, name) if name in fields else Unknown(f"no fact {name}")
-
-
-def _item(value: Any, key: Any) -> Any:
-    if value is None or isinstance(value, Unknown):
-        return value
-    if isinstance(key, Unknown):
-        return key
-    if isinstance(value, dict):
-        return value.get(key)
-    if isinstance(value, (tuple, list)) and isinstance(key, int):
-        return value[key] if -len(value) <= key < len(value) else None
-    return Unknown("not a list")
-
-
-def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | Unknown:
-    for side in (left, right):
-        if isinstance(side, Unknown):
-            return side
-    if isinstance(op, (ast.Eq, ast.Is)):
-        return bool(left == right)
-    if isinstance(op, (ast.NotEq, ast.IsNot)):
-        return bool(left != right)
-    if isinstance(op, (ast.In, ast.NotIn)):
-        if isinstance(right, (tuple, list, dict)):
-            if any(isinstance(item, Unknown) for item in right):
-                return Unknown("the list holds an unknown value")
-            found = left in right
-        else:
-            found = isinstance(left, str) and isinstance(right, str) and left in right
-        return found if isinstance(op, ast.In) else not found
-    if left is None or right is None:
-        return False
-    try:
-        if isinstance(op, ast.Lt):
-            return bool(left < right)
-        if isinstance(op, ast.LtE):
-            return bool(left <= right)
-        if isinstance(op, ast.Gt):
-            return bool(left > right)
-        return bool(left >= right)
-    except TypeError:
-        return Unknown(f"{left!r} and {right!r} cannot be compared")
-
-
-def _arithmetic(op: ast.operator, left: Any, right: Any) -> Any:
-    for side in (left, right):
-        if isinstance(side, Unknown):
-            return side
-    if left is None or right is None:
-        return None
-    if not _is_number(left) or not _is_number(right):
-        return Unknown("arithmetic wants numbers")
-    try:
-        if isinstance(op, ast.Add):
-            return left + right
-        if isinstance(op, ast.Sub):
-            return left - right
-        if isinstance(op, ast.Mult):
-            return left * right
-        if isinstance(op, ast.Div):
-            return left / right
-        if isinstance(op, ast.FloorDiv):
-            return left // right
-        return left % right
-    except (ZeroDivisionError, OverflowError) as error:
-        return Unknown(str(error))
+        return operators.fold(name, results)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.diagnose import advise, differential
-from doctor.engine.fired import MOST_EVIDENCE
 from doctor.engine.finding import Evidence, Finding
+from doctor.engine.fired import MOST_EVIDENCE
 from doctor.engine.search import search
 
 if TYPE_CHECKING:
