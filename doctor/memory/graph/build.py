@@ -38,6 +38,8 @@ b11434, which has four)."""
 NORMED_VALUE = frozenset({"gemma3n", "gemma4"})
 """Architectures that normalise V."""
 EVERY_FOURTH_PLAIN = frozenset({"llama4"})
+NORM_AT_ONCE = frozenset({"qwen35", "qwen35moe", "qwen3next"})
+"""Architectures that put the norm of a block in order before what the block mixes, and with it all of the block before."""
 
 DRAFTING = Layer(attention=True, window=False, recurrent=False)
 """What a block for multi-token prediction keeps."""
@@ -98,6 +100,8 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
         return rwkv7(step, block, x, last=last)
     kind = model.layers.layers[block] if block < model.main_count else DRAFTING
     cur = step.block_norm(block, "attn_norm", x)
+    if model.arch in NORM_AT_ONCE:
+        step.graph.expand(cur)
     mixed = True
     if kind.recurrent and "ssm_beta.weight" in tensors:
         cur = delta_net(step, block, cur)

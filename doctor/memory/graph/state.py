@@ -19,6 +19,8 @@ def load(step: Step, block: int, part: str, *, rows: bool = True) -> tuple[Node,
     stored = step.state(block, part, size)
     if not rows:
         return stored, stored
+    # One state is cleared in place first. It lies where the state lies, and so does what follows it in the order.
+    graph.expand(graph.write(graph.show(stored, (size,), strided=True), stored))
     got = graph.op("get_rows", (size, step.slots), stored, step.copies())
     graph.expand(got)
     return stored, got
