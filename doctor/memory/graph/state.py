@@ -11,19 +11,28 @@ if TYPE_CHECKING:
     from doctor.memory.graph.tensors import Node
 
 
-def load(step: Step, block: int, part: str, *, rows: bool = True) -> tuple[Node, Node]:
-    """(the stored state, its rows of this step's sequences): build_rs. Without `rows` the operation reads it itself."""
+def load(step: Step, block: int, part: str) -> tuple[Node, Node]:
+    """(the stored state, its rows of this step's sequences): build_rs."""
+    stored = cleared(step, block, part)
+    got = step.graph.op("get_rows", (stored.shape[0], step.slots), stored, step.copies())
+    step.graph.expand(got)
+    rest(step, stored)
+    return stored, got
+
+
+def cleared(step: Step, block: int, part: str) -> Node:
+    """The stored state. One row is cleared in place first, where the state lies, and so does what follows in the order."""
     graph = step.graph
     kept = state(step.model)
-    size = kept.r if part == "r" else kept.s
-    stored = step.state(block, part, size)
-    if not rows:
-        return stored, stored
-    # One state is cleared in place first. It lies where the state lies, and so does what follows it in the order.
-    graph.expand(graph.write(graph.show(stored, (size,), strided=True), stored))
-    got = graph.op("get_rows", (size, step.slots), stored, step.copies())
-    graph.expand(got)
-    return stored, got
+    stored = step.state(block, part, kept.r if part == "r" else kept.s)
+    graph.expand(graph.write(graph.show(stored, (stored.shape[0],), strided=True), stored))
+    return stored
+
+
+def rest(step: Step, stored: Node) -> None:
+    """The states of sequences that are not in this step are moved where they belong: none in the largest step."""
+    graph = step.graph
+    graph.expand(graph.write(graph.op("get_rows", (stored.shape[0], 0), stored, step.copies()), stored))
 
 
 def convolved(step: Step, block: int, x: Node, channels: int) -> Node:
@@ -99,7 +108,7 @@ def mamba1(step: Step, block: int, x: Node) -> Node:
         dt, b, c = (step.norm(part, None) for part in (dt, b, c))
     dt = step.linear(block, "ssm_dt", dt)
     cur = graph.reshape(cur, 1, inner, length, slots)
-    stored, _ = load(step, block, "s", rows=False)
+    stored = cleared(step, block, "s")
     scanned = (inner * step.tokens + size * inner * slots,)
     out = graph.op(
         "ssm_scan",
@@ -134,7 +143,7 @@ def mamba2(step: Step, block: int, x: Node) -> Node:
     b = graph.show(cur, (size, groups, length, slots), start=False, strided=True)
     c = graph.show(cur, (size, groups, length, slots), start=False, strided=True)
     dt = step.same("add", graph.op("cont", (heads, length, slots), dt), step.weight(block, "ssm_dt.bias"))
-    stored, _ = load(step, block, "s", rows=False)
+    stored = cleared(step, block, "s")
     scanned = (inner * step.tokens + size * inner * slots,)
     out = graph.op(
         "ssm_scan",
@@ -155,6 +164,8 @@ def _scanned(
 ) -> Node:
     """What follows a scan: keep the state, add the skip, gate, (norm,) project."""
     graph = step.graph
+    graph.expand(out)
+    rest(step, stored)
     graph.expand(graph.write(graph.show(out, (stored.shape[0] * step.slots,), start=False), stored))
     said = graph.show(out, x.shape)
     skip = step.weight(block, "ssm_d")
