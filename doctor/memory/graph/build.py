@@ -38,6 +38,8 @@ b11434, which has four)."""
 NORMED_VALUE = frozenset({"gemma3n", "gemma4"})
 """Architectures that normalise V."""
 EVERY_FOURTH_PLAIN = frozenset({"llama4"})
+RESIDUAL_FIRST = frozenset({"phi3", "phimoe"})
+"""Architectures that add what the network says to what went in, not the other way round: it is written over the latter."""
 NORM_AT_ONCE = frozenset({"qwen35", "qwen35moe", "qwen3next"})
 """Architectures that put the norm of a block in order before what the block mixes, and with it all of the block before."""
 
@@ -130,6 +132,8 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
     cur = feed_forward(step, block, cur)
     if sandwich:
         cur = step.block_norm(block, "post_ffw_norm", cur)
+    if model.arch in RESIDUAL_FIRST:
+        return step.same("add", x, cur)
     return step.same("add", cur, x)
 
 
