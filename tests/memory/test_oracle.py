@@ -96,12 +96,13 @@ def test_host_buffers_of_inputs_and_masks():
 
 def test_compute_buffers_with_blocks_or_experts_on_the_host():
     found = differences(sample(1, 3, flash=True, moved=True), "CUDA0")
-    assert share(found, 16) >= 0.9
+    assert share(found, 1) >= 0.85
+    assert share(found, 16) >= 0.94
 
 
 def test_compute_buffers_of_two_cards():
     found = differences(sample(2, 1, flash=True), "CUDA0")
-    assert share(found, 16) >= 0.9
+    assert share(found, 1) == 1
 
 
 def test_draft_contexts_of_the_models_own_blocks():
