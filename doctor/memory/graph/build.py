@@ -123,7 +123,7 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
     if last:
         cur, x = step.rows(cur), step.rows(x)
     if alone:
-        return step.same("add", cur, x)
+        return _residual(step, block, cur, x)
     sandwich = "ffn_norm.weight" in tensors
     if sandwich:
         cur = step.block_norm(block, "post_attention_norm", cur)
@@ -132,7 +132,17 @@ def one_block(step: Step, block: int, x: Node, *, last: bool) -> Node:
     cur = feed_forward(step, block, cur)
     if sandwich:
         cur = step.block_norm(block, "post_ffw_norm", cur)
-    if model.arch in RESIDUAL_FIRST:
+    return _residual(step, block, cur, x)
+
+
+def _residual(step: Step, block: int, cur: Node, x: Node) -> Node:
+    """What a block says added to what went in. The sum is written over its first operand.
+
+    With shared experts that is what went in, although the source has the other order: so it explains the sizes of all
+    models that have them, on one card and with experts on the host.
+    """
+    shared = step.weight(block, "ffn_up_shexp.weight") is not None
+    if shared or step.model.arch in RESIDUAL_FIRST:
         return step.same("add", x, cur)
     return step.same("add", cur, x)
 
