@@ -96,8 +96,8 @@ def test_host_buffers_of_inputs_and_masks():
 
 def test_compute_buffers_with_blocks_or_experts_on_the_host():
     found = differences(sample(1, 3, flash=True, moved=True), "CUDA0")
-    assert share(found, 1) >= 0.9
-    assert share(found, 16) >= 0.97
+    assert share(found, 1) >= 0.88
+    assert share(found, 16) >= 0.96
 
 
 def test_compute_buffers_of_two_cards():
