@@ -16,7 +16,8 @@ _HOMES = re.compile(
     r"/home/|/Users/|/mnt/[a-z]/Users/)"
     r"(?P<user>[^/\\\s\"':;,<>|]+(?(drive)(?:(?: [^/\\\s\"':;,<>|]{1,40}){1,3}(?=[\\/]))?))"
 )
-_MAIL = re.compile(r"(?<![\w.@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}(?![\w@])")
+# The last part of a domain has letters only: claude-code@2.0.1 is no address; git@github.com is everybody's.
+_MAIL = re.compile(r"(?<![\w.@])(?!git@)[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,3}\.[A-Za-z]{2,24}(?![\w@])")
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|.)?"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"

@@ -1,6 +1,7 @@
 """No secret, name or control character leaves; what is not secret stays readable."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from doctor.redact import Redactor, sanitize
 from doctor.secrets import Vault
 
 SECRET = "q8Zr3vLm0Xy7TkPw"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 PLACES = [
     f"ANTHROPIC_AUTH_TOKEN={SECRET}",
     f"export OPENAI_API_KEY='{SECRET}'",
@@ -303,3 +305,31 @@ def test_a_key_of_a_dict_is_looked_at_again_when_there_is_a_new_secret():
     assert clean.tree([{"correcthorse": 1}]) == [{"correcthorse": 1}]
     vault.put("correcthorse")
     assert clean.tree([{"correcthorse": 1}]) == [{"<key-1>": 1}]
+
+
+def lines(name):
+    text = (FIXTURES / "secrets" / name).read_text(encoding="utf-8")
+    return [line.replace("⏎", "\n") for line in text.splitlines() if line and not line.startswith("# ")]
+
+
+@pytest.mark.parametrize("spelling", lines("spellings.txt"))
+def test_a_key_as_people_and_programs_write_it(spelling):
+    shown = Redactor().text(spelling.replace("§", SECRET))
+    assert not [part for part in (SECRET, SECRET[4:], SECRET[:4], "SECOND9xYz77KLm") if part in shown], shown
+
+
+@pytest.mark.parametrize("line", lines("ordinary.txt"))
+def test_a_line_without_a_key_stays_as_it_is(line):
+    assert Redactor().text(line) == line
+
+
+def test_real_logs_and_reports_stay_readable():
+    """Of 1.2 million characters of public logs and reports, what is hidden are keys, or dummies in a key's place."""
+    vault = Vault()
+    clean = Redactor(vault=vault)
+    for path in sorted([*(FIXTURES / "logs").rglob("*.log"), *(FIXTURES / "cases").glob("*.jsonl")]):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            clean.text(line)
+    assert set(vault.secrets()) <= {
+        "lm-studio", "lm-studio.", "ollama", "sk-local", "sk-local-test", "sk-xxx-my-api-key", "test", "test-key-0001",
+    }  # fmt: skip
