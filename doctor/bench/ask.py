@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.ladder.sse import read_stream
+from doctor.facts.ladder.sse import lines_of, read_stream
 from doctor.facts.ladder.target import CHAT
 from doctor.facts.ladder.wire import USER, request
 from doctor.facts.server.answers import whole
@@ -14,6 +15,11 @@ from doctor.outside import OutsideError
 if TYPE_CHECKING:
     from doctor.outside import Outside, StreamReply
 
+_UNENDED = {
+    "timeout": "the answer did not end within {seconds} s",
+    "cut": "the connection broke off in the middle of the answer",
+    "limit": "the answer does not end",
+}
 COMPLETION = "completion"
 """llama-server's own API: takes a bare text, ignores the end token on request, and counts everything."""
 
@@ -51,7 +57,10 @@ class Sample(NamedTuple):
 
 
 class Asker(NamedTuple):
-    """Whom to ask: `base` without /v1, what to send along, and how long to wait for one request in seconds."""
+    """Whom to ask: `base` without /v1, what to send along, and how long to wait for one request in seconds.
+
+    `end`: when all of it has to be over, by the monotonic clock.
+    """
 
     outside: Outside
     base: str
@@ -59,27 +68,29 @@ class Asker(NamedTuple):
     model: str
     wire_api: str
     timeout: float
+    end: float = inf
 
     def ask(self, prompt: str, tokens: int) -> Sample:
         """An answer of so many tokens to a prompt (fewer where the model ends by itself)."""
         path = "/completion" if self.wire_api == COMPLETION else "/v1/chat/completions"
+        timeout = min(self.timeout, self.end - self.outside.monotonic())
+        if timeout < 1:
+            return Sample(problem="no time left: the answers before took too long")
         try:
             reply = self.outside.http_stream(
                 "POST",
                 self.base.rstrip("/") + path,
                 headers={"Content-Type": "application/json", **self.headers},
                 body=json.dumps(self._body(prompt, tokens)).encode(),
-                timeout=self.timeout,
+                timeout=timeout,
             )
         except OutsideError as error:
             return Sample(problem=str(error))
         if reply.status >= 300:
             words = " ".join(reply.body().decode("utf-8", "replace").split())[:160]
             return Sample(problem=f"HTTP {reply.status}: {words}")
-        if reply.ended in ("timeout", "cut"):
-            return Sample(
-                problem=f"the answer did not end within {self.timeout:g} s" if reply.ended == "timeout" else "cut"
-            )
+        if reply.ended in _UNENDED:
+            return Sample(problem=_UNENDED[reply.ended].format(seconds=round(timeout)))
         return _of_completion(reply) if self.wire_api == COMPLETION else _of_chat(reply)
 
     def _body(self, prompt: str, tokens: int) -> dict[str, Any]:
@@ -141,12 +152,9 @@ def _of_chat(reply: StreamReply) -> Sample:
 
 def _events(reply: StreamReply) -> list[tuple[float, str]]:
     """(when its end came, data) of each event."""
-    found: list[tuple[float, str]] = []
-    rest = b""
-    for at, piece in reply.pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        found += [(at, line[5:].decode("utf-8", "replace")) for line in lines if line.startswith(b"data:")]
-    return found
+    return [
+        (at, line[5:].decode("utf-8", "replace")) for at, line in lines_of(reply.pieces) if line.startswith(b"data:")
+    ]
 
 
 def _json(text: str) -> Any:

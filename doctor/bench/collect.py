@@ -25,6 +25,7 @@ LEAST_TOKENS = 24
 """Tokens of an answer from which on two clocks can be held against each other."""
 WORSE = 0.1
 """A figure this much worse than before is a regression: runs of the same thing differ by some per cent."""
+_NO_SPEED = "no speed can be told: the answers count too few tokens, or none at all"
 FIGURES = ("prefill_per_second", "decode_per_second", "deep_decode_per_second", "together_per_second", "cache_hit")
 """What is compared between runs; more is better in all of them."""
 
@@ -47,7 +48,9 @@ def bench(
     name = model or (ids[0] if ids else "")
     wire = COMPLETION if known(server.kind) == "llama.cpp" else CHAT
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    asker = Asker(outside, server.url, headers, name, wire, max(30.0, seconds))
+    # The first request may wait for a model to load; what is planned after it takes `seconds`.
+    longest = max(30.0, seconds)
+    asker = Asker(outside, server.url, headers, name, wire, longest, outside.monotonic() + longest + seconds)
     address = parse_address(server.url)
     watch = ThreadWatch(outside, address.port if is_loopback(address.host) else None, pid)
     watched: list[int | None] = []
@@ -71,7 +74,11 @@ def bench(
     )
     if found.problem:
         return replace(record, problem=found.problem)
-    return _filled(record, found, watched[0] if watched else watch.busy())
+    filled = _filled(record, found, watched[0] if watched else watch.busy())
+    if known(filled.prefill_per_second) is None and known(filled.decode_per_second) is None:
+        told = found.skipped[0] if found.skipped and not found.measurements else _NO_SPEED
+        return replace(filled, problem=told)
+    return filled
 
 
 def _watch_soon(outside: Outside, watch: ThreadWatch, watched: list[int | None]) -> None:

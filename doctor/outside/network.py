@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doctor.outside.world import OutsideError, World
@@ -66,7 +66,13 @@ class Network(World):
         import httpx  # noqa: F401 - here, so that the time it takes does not count as the server's
 
         late = OutsideError("timeout", f"{url}: no whole answer within {timeout:g} s")
-        return _within(timeout, late, lambda: self._exchange(method, url, headers or {}, body, timeout, limit, proxy))
+        clients: list[Any] = []
+        return _within(
+            timeout,
+            late,
+            lambda: self._exchange(method, url, headers or {}, body, timeout, limit, clients, proxy),
+            lambda: _close(clients),
+        )
 
     def _exchange(
         self,
@@ -76,11 +82,12 @@ class Network(World):
         body: bytes | None,
         timeout: float,
         limit: int,
+        clients: list[Any],
         proxy: str | None = None,
     ) -> HttpReply:
         started = time.monotonic()
         try:
-            with self._request(method, url, headers, body, timeout, proxy) as reply:
+            with self._request(method, url, headers, body, timeout, clients, proxy) as reply:
                 data = bytearray()
                 # Raw bytes: a compressed body that was not asked for is not unpacked, so it cannot grow.
                 for chunk in reply.iter_raw(65536):
@@ -116,9 +123,10 @@ class Network(World):
         started = time.monotonic()
         heads: list[tuple[int, dict[str, str]]] = []
         pieces: list[tuple[float, bytes]] = []
+        clients: list[Any] = []
 
         def read() -> str:
-            with self._request(method, url, headers or {}, body, timeout) as reply:
+            with self._request(method, url, headers or {}, body, timeout, clients) as reply:
                 heads.append((reply.status_code, {name.lower(): value for name, value in reply.headers.items()}))
                 size = 0
                 for chunk in reply.iter_raw():
@@ -132,7 +140,7 @@ class Network(World):
 
         late = OutsideError("timeout", f"{url}: no answer within {timeout:g} s")
         try:
-            ended = _within(timeout, late, read)
+            ended = _within(timeout, late, read, lambda: _close(clients))
         except Exception as error:
             found = error if isinstance(error, OutsideError) else _http_error(url, error, timeout)
             if not heads:
@@ -149,8 +157,10 @@ class Network(World):
         headers: Mapping[str, str],
         body: bytes | None,
         timeout: float,
+        clients: list[Any],
         proxy: str | None = None,
     ) -> Iterator[Any]:
+        """The answer, not read yet. `clients` is where to find what has to be closed when it takes too long."""
         import httpx
 
         if (httpx.URL(url).port or 0) > 65535:  # the system would take it modulo 65536
@@ -160,6 +170,7 @@ class Network(World):
             httpx.Client(
                 trust_env=False, follow_redirects=False, timeout=timeout, verify=url.startswith("https:"), proxy=proxy
             ) as client,
+            _noted(client, clients),
             client.stream(method, url, headers={"Accept-Encoding": "identity", **headers}, content=body) as reply,
         ):
             yield reply
@@ -194,11 +205,24 @@ class Network(World):
         return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def _within(seconds: float, late: OutsideError, function: Callable[[], T]) -> T:
+@contextmanager
+def _noted(client: Any, clients: list[Any]) -> Iterator[None]:
+    clients.append(client)
+    yield
+
+
+def _close(clients: list[Any]) -> None:
+    """Close what a thread that is left behind still reads from: endless headers would keep it busy for ever."""
+    with suppress(Exception):
+        for client in clients:
+            client.close()
+
+
+def _within(seconds: float, late: OutsideError, function: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
     """What `function` returns or raises, or `late` when that takes longer.
 
     Name look-ups and headers that drip in byte by byte know no limit of their own; the thread that waits for them is
-    left behind.
+    left behind, after `stop` has taken away what it waits for.
     """
     import threading
 
@@ -217,6 +241,8 @@ def _within(seconds: float, late: OutsideError, function: Callable[[], T]) -> T:
     if errors:
         raise errors[0]
     if not results:
+        if stop is not None:
+            stop()
         raise late
     return results[0]
 

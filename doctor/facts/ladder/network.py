@@ -135,7 +135,7 @@ def ready(climb: Climb) -> Step:
         climb.found["status"] = answer.status
         return failed("upstream-dead", f"HTTP {answer.status}: {answer.message}")
     if answer.trouble and answer.trouble != "invalid":
-        return failed("silent" if answer.trouble == "timeout" else "no-answer", answer.words)
+        return failed({"timeout": "silent", "too-large": "flood"}.get(answer.trouble, "no-answer"), answer.words)
     asleep = known(server.sleeping) is True
     return passed("the model is unloaded until the next request (sleeping)" if asleep else "ready")
 

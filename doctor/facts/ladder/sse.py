@@ -10,6 +10,8 @@ from doctor.facts.ladder.wire import Usage, usage
 from doctor.facts.server.kinds import items
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from doctor.outside import StreamReply
 
 MOST_EVENTS = 10_000
@@ -74,27 +76,34 @@ def _events(reply: StreamReply) -> list[_Event]:
     found: list[_Event] = []
     name = ""
     data: list[str] = []
-    rest: list[
-        bytes
-    ] = []  # of a line that has not ended: joined once, or a long line that drips in would cost for ever
-    for at, piece in reply.pieces:
+    for at, raw in lines_of(reply.pieces):
+        line = raw.rstrip(b"\r").decode("utf-8", "replace")
+        if line.startswith("event:"):
+            name = line[6:].strip()
+        elif line.startswith("data:"):
+            data.append(line[5:].strip())
+        elif not line and data:
+            found.append(_Event(at, name, "\n".join(data)))
+            name, data = "", []
+        if len(found) >= MOST_EVENTS:
+            return found
+    return found
+
+
+def lines_of(pieces: Iterable[tuple[float, bytes]]) -> Iterator[tuple[float, bytes]]:
+    """Each line that has ended, with the time its end came.
+
+    One that has not is joined once: a long line that drips in would otherwise cost quadratic time.
+    """
+    rest: list[bytes] = []
+    for at, piece in pieces:
         if b"\n" not in piece:
             rest.append(piece)
             continue
         *lines, tail = b"".join((*rest, piece)).split(b"\n")
         rest = [tail]
-        for raw in lines:
-            line = raw.rstrip(b"\r").decode("utf-8", "replace")
-            if line.startswith("event:"):
-                name = line[6:].strip()
-            elif line.startswith("data:"):
-                data.append(line[5:].strip())
-            elif not line and data:
-                found.append(_Event(at, name, "\n".join(data)))
-                name, data = "", []
-            if len(found) >= MOST_EVENTS:
-                return found
-    return found
+        for line in lines:
+            yield at, line
 
 
 def _read(events: list[_Event], wire_api: str) -> Streamed:

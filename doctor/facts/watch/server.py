@@ -91,6 +91,8 @@ class ServerWatch:
         listed = parse_json(slots.body.decode("utf-8", "replace")) if slots is not None else None
         entries = [slot for slot in listed if isinstance(slot, dict)][:256] if isinstance(listed, list) else None
         values = _metrics(metrics.body.decode("utf-8", "replace")) if metrics is not None else {}
+        if slots is not None and entries is None and not values:
+            return ServerSample("error")
         totals = {name: values[metric] for name, metric in _TOTALS.items() if metric in values}
         restarted = any(value < self._totals.get(name, 0.0) for name, value in totals.items())
         done = {name: value - self._totals[name] for name, value in totals.items() if name in self._totals}

@@ -71,7 +71,7 @@ PACKED = gzip.compress(bytes(50 << 20))
     [
         ("empty", lambda _: (200, JSON, after(5, b"{}")), "ready", "silent"),
         ("empty", lambda _: (200, JSON, drip()), "ready", "silent"),
-        ("empty", lambda _: (200, JSON, flood()), "ready", "no-answer"),
+        ("empty", lambda _: (200, JSON, flood()), "ready", "flood"),
         ("empty", (502, {"Content-Type": "text/html"}, b"<html>Bad Gateway</html>"), "ready", "upstream-dead"),
         ("empty", (200, {"Content-Type": "text/html"}, b"<!doctype html>"), "path", "html"),
         ("empty", as_json({"error": "Unexpected endpoint or method. (POST /x)"}), "path", "path-unknown"),

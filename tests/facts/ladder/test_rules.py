@@ -20,7 +20,7 @@ SOURCE = "\n".join(
 )
 GIVEN = set(re.findall(r'(?:failed|warned|sure|_unless_named)\(\s*(?:climb,\s*)?"([a-z0-9-]+)"', SOURCE))
 # Those put together at run time, and those that are the state of the server's record.
-MADE = {"not-json", "error-body", "no-choices", "too-slow", "no-answer", "endless", "stream-error", "encoded"}
+MADE = {"not-json", "error-body", "no-choices", "too-slow", "no-answer", "endless", "stream-error", "encoded", "flood"}
 MADE |= {f"stream-{problem}" for problem in ("cut", "broken", "not-sse", "endless")}
 MADE |= {"v1-doubled", "v1-missing", "endpoint-as-base", "path-other", "silent", "tls", "not-http", "unreachable"}
 STATES = {"name-unknown": "unreachable", "refused": "refused", "timeout": "timeout", "unreachable": "unreachable"}
