@@ -16,7 +16,7 @@ _LEFT_OUT = ("unknown", "removed", "too-new", "ignored")
 def correction(launch: Launch, build: int | None) -> Correction:
     """What to change in a launch command so that the build takes it as it was meant."""
     problems = known(launch.problems) or ()
-    changes = tuple(_change(problem) for problem in problems if problem.kind not in ("repeated", "overruled"))
+    changes = tuple(_change(problem) for problem in problems if problem.kind != "overruled")
     name = ", ".join(part for part in (known(launch.file), known(launch.name)) if part)
     return Correction(name, build, changes, known(launch.fixed_command))
 

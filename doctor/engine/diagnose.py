@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.conditions import Evaluator, parse, truth
-from doctor.engine.edits import edits_of
+from doctor.engine.edits import edits_of, launch_of
 from doctor.engine.finding import Advice, Evidence, Finding, NotChecked, every
 from doctor.engine.fired import Fired, by_facts, by_symptom
 from doctor.engine.fold import fold
@@ -122,7 +122,8 @@ def _finding(fired: Fired, roots: dict[str, Any], lang: str, clean: Callable[[st
         text = fill(remedy.text.get(lang), evaluator)
         command = fill(remedy.command, evaluator) if remedy.command else ""
         if text is not None and command is not None:
-            remedies.append(Advice(text, command, remedy.price, edits_of(remedy, evaluator, roots.get("clients"))))
+            edits = edits_of(remedy, evaluator, roots.get("clients"))
+            remedies.append(Advice(text, command, remedy.price, edits, launch_of(remedy, evaluator)))
     return Finding(
         rule=rule.id,
         cause=rule.cause,

@@ -8,6 +8,7 @@ from doctor.engine.conditions import Evaluator, parse, truth
 from doctor.engine.finding import Edit
 from doctor.engine.templates import fill
 from doctor.facts.record import known
+from doctor.launch.quoting import split_command
 
 if TYPE_CHECKING:
     from doctor.engine.rules import EditRule, Remedy
@@ -23,6 +24,16 @@ def edits_of(remedy: Remedy, evaluator: Evaluator, clients: Any) -> tuple[Edit, 
     edits = tuple(edit for edit in made if edit is not None)
     same_file = len({edit.file for edit in edits}) == 1
     return edits if len(edits) == len(made) and same_file else ()
+
+
+def launch_of(remedy: Remedy, evaluator: Evaluator) -> tuple[str, ...]:
+    """The words of the launch command as a remedy wants it; () where it changes none, or might be wrong."""
+    if not remedy.launch or (remedy.condition and truth(evaluator.evaluate(parse(remedy.condition))) is not True):
+        return ()
+    plain = Evaluator(evaluator.roots, local=evaluator.local)
+    command = fill(remedy.command, plain)
+    before = fill("{launch.command}", plain)
+    return () if command is None or command == before else tuple(split_command(command))
 
 
 def _edit(rule: EditRule, evaluator: Evaluator, clients: tuple[Any, ...]) -> Edit | None:

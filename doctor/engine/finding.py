@@ -34,13 +34,16 @@ class Edit(NamedTuple):
 class Advice(NamedTuple):
     """One way out, with the command to type ("" when there is none) and what it costs.
 
-    `edits` are the changes of settings that carry it out, () where doctor cannot make it.
+    `edits` are the changes of settings that carry it out, () where doctor cannot make it. `launch` are the words of the
+    launch command as it should be, keys as their tokens, () where the remedy does not change it: as `edits` they are not
+    fit to be shown.
     """
 
     text: str
     command: str
     price: str
     edits: tuple[Edit, ...] = ()
+    launch: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 from doctor.facts.record import Unknown
 from doctor.facts.urls import is_local, parse_address, same_server
+from doctor.launch.quoting import split_command
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
@@ -135,7 +136,7 @@ def _with_option(launch: Any, *changes: Any) -> Any:
     if not _has(launch, command, options, *changes):
         return _missing(launch, command, options, *changes)
     wanted = dict(zip(changes[::2], changes[1::2], strict=True))
-    words = shlex.split(str(command))
+    words = split_command(str(command))
     result: list[str] = []
     at = 0
     for option in options or ():

@@ -19,7 +19,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
-FORMAT = 8
+FORMAT = 9
 
 
 class Knowledge(NamedTuple):
@@ -248,8 +248,8 @@ def _from_plain(rules: list[Any], index: dict[str, Any]) -> Knowledge:
                 tuple(Symptom(*item) for item in symptoms),
                 tuple(When(*item) for item in when),
                 tuple(
-                    Remedy(Text(*words), command, price, condition, tuple(EditRule(*edit) for edit in edits))
-                    for words, command, price, condition, edits in remedies
+                    Remedy(Text(*words), command, price, condition, tuple(EditRule(*edit) for edit in edits), launch)
+                    for words, command, price, condition, edits, launch in remedies
                 ),
                 tuple(Example(*item) for item in examples),
                 fallback,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from doctor.engine.reader import Reader, RuleError, Text
@@ -66,6 +67,7 @@ class Remedy(NamedTuple):
     """What to do. It is offered when `condition` is not false and every number in it can be computed.
 
     `edits` are the changes of settings that carry it out, all of them in one file; () where it is no such change.
+    `launch`: it is carried out by giving the launch command the words of `command`, wherever that command is written.
     """
 
     text: Text
@@ -73,6 +75,7 @@ class Remedy(NamedTuple):
     price: str
     condition: str
     edits: tuple[EditRule, ...] = ()
+    launch: bool = False
 
 
 class Example(NamedTuple):
@@ -180,8 +183,6 @@ def _symptom(item: Reader) -> Symptom:
 
 
 def _check_pattern(where: str, pattern: str) -> None:
-    import re
-
     from doctor.engine.literals import literals_of, risky
 
     try:
@@ -197,15 +198,25 @@ def _check_pattern(where: str, pattern: str) -> None:
 
 def _remedy(item: Reader) -> Remedy:
     item.only("en", "zh", "command", "price", "if", "edit")
+    launch = item.data.get("edit") == LAUNCH
+    if launch and not _LAUNCH_CHANGED.fullmatch(item.text("command", "").strip()):
+        raise RuleError(f'{item.where}: edit = "{LAUNCH}" wants a command that is the launch command, changed')
     return Remedy(
         text=Text(item.text("en"), item.text("zh")),
         command=item.text("command", ""),
         price=item.choice("price", PRICES, "none"),
         condition=item.text("if", ""),
-        edits=tuple(_edit(edit) for edit in item.inline_tables("edit")),
+        edits=() if launch else tuple(_edit(edit) for edit in item.inline_tables("edit")),
+        launch=launch,
     )
 
 
+LAUNCH = "launch"
+"""What `edit` says of a remedy that changes the launch command."""
+_LAUNCH_CHANGED = re.compile(
+    r"\{(?:with_option|without_option)\(launch,[^{}]*\)\}(?: --[\w-]+(?: [^;&|{}]+| \{[^{}]+\})?)*"
+    r"|\{launch\.fixed_command\}|\{launch\.command\}(?: --[\w-]+(?: [^-;&|{} ][^;&|{} ]*| \{[^{}]+\})?)+"
+)
 ACTIONS = ("set", "append", "remove", "clean")
 
 

@@ -32,11 +32,15 @@ _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is 
 
 
 class Edit(NamedTuple):
-    """Words `first` up to `end` of the arguments and what the build wants instead, "" to leave them out."""
+    """Words `first` up to `end` of the arguments and what the build wants instead, "" to leave them out.
+
+    `kind` is that of the problem (OptionProblem) that it puts right.
+    """
 
     first: int
     end: int
     words: str
+    kind: str = ""
 
 
 class Reading(NamedTuple):
@@ -70,10 +74,12 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
     """The options among the arguments, in order, and what is wrong with them on this build."""
     reader = _Reader(arguments, table, build, vault)
     reader.read()
-    sure = [option for option in reader.options if option.name not in reader.maybe]
+    sure = [at for at, option in enumerate(reader.options) if option.name not in reader.maybe]
+    problems, dropped = repeated([reader.options[at] for at in sure], table, build)
+    reader.drop([sure[at] for at in dropped])
     return Reading(
         tuple(reader.options),
-        tuple(sorted([*reader.problems, *repeated(sure, table, build)], key=lambda problem: problem.line)),
+        tuple(sorted([*reader.problems, *problems], key=lambda problem: problem.line)),
         tuple(reader.texts[: reader.taken]),
         frozenset(reader.filled_in),
         frozenset(reader.maybe),
@@ -96,6 +102,7 @@ class _Reader:
         self.maybe: set[str] = set()
         self.edits: list[Edit] = []
         self._first = 0  # where the option being read starts
+        self._spans: list[tuple[int, int]] = []  # of each option, the words it is made of
 
     def read(self) -> None:
         while self._at < len(self._words) and len(self.options) < _OPTIONS_LIMIT:
@@ -110,6 +117,12 @@ class _Reader:
                 self._unknown(word, name)
             else:
                 self._stray(word)
+
+    def drop(self, options: Sequence[int]) -> None:
+        """Leave out options that a later one of the same name makes void."""
+        changed = {edit.first for edit in self.edits}
+        spans = (self._spans[at] for at in options)
+        self.edits += [Edit(first, end, "", "repeated") for first, end in spans if first not in changed]
 
     @property
     def taken(self) -> int:
@@ -254,6 +267,7 @@ class _Reader:
         if word.maybe:
             self.maybe.add(name)
         self.options.append(LaunchOption(name, spelling or word.text, value, word.line, negated, word.file))
+        self._spans.append((self._first, self._at))
 
     def _problem(self, spelling: str, kind: str, message: str, right: str | None, word: Word, *, fatal: bool) -> None:
         edit = self._edit(kind, right)
@@ -267,14 +281,14 @@ class _Reader:
         """What to write in place of the words just read; None when that is not known."""
         first, end = self._first, self._at
         if kind == "missing-value":
-            return None if right is None else Edit(first, first + 1, right)
+            return None if right is None else Edit(first, first + 1, right, kind)
         if kind == "deprecated" and right is not None and " " not in right:
             right = " ".join([right, *(quoted(text) for text in self.texts[first + 1 : end])])
         if kind == "stray-word" and right is not None and right.startswith("-") and not right.startswith("-m "):
             first -= 1  # the switch in front of it
         if right is None:
-            return Edit(first, end, "") if kind in _LEFT_OUT else None
-        return Edit(first, end, right)
+            return Edit(first, end, "", kind) if kind in _LEFT_OUT else None
+        return Edit(first, end, right, kind)
 
 
 def _is_option(text: str) -> bool:

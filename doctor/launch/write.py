@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.launch.quoting import split_command
 from doctor.memory.rooms import Abilities
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def without(launch: Launch, names: Iterable[str]) -> tuple[str, ...]:
     from doctor.engine.functions import FUNCTIONS
 
     command = FUNCTIONS["without_option"](launch, *names)
-    return tuple(shlex.split(command)) if isinstance(command, str) else ()
+    return tuple(split_command(command)) if isinstance(command, str) else ()
 
 
 def fresh(model: str, more: Sequence[str] = ()) -> tuple[str, ...]:
