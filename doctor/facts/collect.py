@@ -118,10 +118,10 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
     facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
     first = seen[0] if seen else None
-    listed = _listed(outside, wishes, facts) if isinstance(first, launch.Seen) else None
+    listed = own_help(outside, wishes, facts) if isinstance(first, launch.Seen) else None
     facts["launch"] = _linted(outside, vault, wishes, facts, first, listed)
     if others is not None and isinstance(first, launch.Seen):
-        number = _number(wishes, facts)
+        number = build_asked(wishes, facts)
         judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
         others += [found for found in judged if isinstance(found, launch.Launch)]
     facts |= _budget(outside, wishes, facts)
@@ -134,7 +134,20 @@ def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str
     return found if isinstance(found, dict) else {"budget": found, "speed": found}
 
 
-def _needs(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, Any] | Unknown:
+def again(outside: Outside, wishes: Wishes, facts: Facts, launch: Launch) -> Facts:
+    """The same facts with another launch command, and what that one needs."""
+    from dataclasses import replace
+
+    changed = replace(facts, launch=launch)
+    if isinstance(facts.budget, Unknown):
+        return changed
+    found = _needs(outside, wishes, vars(changed), ("budget",))
+    return replace(changed, budget=found if isinstance(found, Unknown) else found["budget"])
+
+
+def _needs(
+    outside: Outside, wishes: Wishes, facts: dict[str, Any], parts: tuple[str, ...] = ("budget", "speed")
+) -> dict[str, Any] | Unknown:
     from doctor.facts import speed
     from doctor.facts.budget import record as budget
 
@@ -149,7 +162,7 @@ def _needs(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str,
         return Unknown("the server is another user's: its files are not read")
     number = (known(build.number) if build else None) or (known(server.build_number) if server else None)
     gpu, machine = known(facts["gpu"]), known(facts["machine"])
-    wanted = wishes._replace(subjects=("budget", "speed"))
+    wanted = wishes._replace(subjects=("budget", *parts))
     wish = _side_by_side(wanted, {"budget": lambda: budget.wish_of(outside, model, started, number)})["budget"]
     if isinstance(wish, Unknown):
         return wish
@@ -252,13 +265,13 @@ def _linted(
     """The launch command again, its options held against the build that was found meanwhile."""
     from doctor.facts.launch.record import Seen, judge
 
-    number = _number(wishes, facts)
+    number = build_asked(wishes, facts)
     if not isinstance(seen, Seen) or (number is None and listed is None):
         return facts["launch"]
     return _side_by_side(wishes, {"launch": lambda: judge(outside, vault, seen, number, listed)})["launch"]
 
 
-def _listed(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, HelpOption] | None:
+def own_help(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, HelpOption] | None:
     """The options of the program itself, where one was asked and no other build was asked about."""
     from doctor.facts.build.record import own_options
 
@@ -267,7 +280,7 @@ def _listed(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str
     return own_options(outside, path) if path is not None and wishes.build_number is None else None
 
 
-def _number(wishes: Wishes, facts: dict[str, Any]) -> int | None:
+def build_asked(wishes: Wishes, facts: dict[str, Any]) -> int | None:
     """The build that options are held against: the one asked about, the program's, the server's."""
     build = known(facts["build"])
     server = known(facts["server"])

@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 def command_text(command: Command, reading: Reading, vault: Vault) -> str:
     """The whole command line, quoted for sh, keys replaced."""
-    texts = _hidden(command.words, vault)
+    texts = hidden(command.words, vault)
     if not command.foreign:
         texts = [*texts[: command.first], *reading.texts]
-    kept = _kept(command.words)
+    stay = kept(command.words)
     shown = zip(command.words, texts, strict=False)
-    return " ".join(_shown(word, text) for at, (word, text) in enumerate(shown) if at in kept)
+    return " ".join(_shown(word, text) for at, (word, text) in enumerate(shown) if at in stay)
 
 
 def fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
     """The command line as this build wants it, None when nothing is to be written otherwise."""
     if not reading.edits or command.foreign or command.program == OLLAMA:
         return None
-    texts = [_shown(word, text) for word, text in zip(command.words, _hidden(command.words, vault), strict=True)]
+    texts = [_shown(word, text) for word, text in zip(command.words, hidden(command.words, vault), strict=True)]
     front, rest = texts[: command.first], []
     at = 0
     arguments = command.arguments
-    kept = _kept(arguments)
+    stay = kept(arguments)
     for edit in sorted(reading.edits):
         if edit.first < at:
             continue
-        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first) if n in kept]
-        if edit.words and edit.first in kept:
+        rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first) if n in stay]
+        if edit.words and edit.first in stay:
             rest.append(edit.words)
         at = edit.end
-    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts)) if n in kept]
+    rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts)) if n in stay]
     return " ".join([*front, *rest])
 
 
-def _kept(words: Sequence[Word]) -> set[int]:
+def kept(words: Sequence[Word]) -> set[int]:
     """The places of words that can stand on one command line: of the arms of an `if` the last one."""
     arms: dict[int, int] = {}
     for word in words:
@@ -59,7 +59,7 @@ def _kept(words: Sequence[Word]) -> set[int]:
     }
 
 
-def _hidden(words: Sequence[Word], vault: Vault) -> list[str]:
+def hidden(words: Sequence[Word], vault: Vault) -> list[str]:
     """Words without the keys in them, by name alone: NAME=KEY, and the word after --api-key."""
     texts = []
     for at, word in enumerate(words):

@@ -34,13 +34,14 @@ _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is 
 class Edit(NamedTuple):
     """Words `first` up to `end` of the arguments and what the build wants instead, "" to leave them out.
 
-    `kind` is that of the problem (OptionProblem) that it puts right.
+    `kind` and `why` are those of the problem (OptionProblem) that it puts right.
     """
 
     first: int
     end: int
     words: str
     kind: str = ""
+    why: str = ""
 
 
 class Reading(NamedTuple):
@@ -122,7 +123,7 @@ class _Reader:
         """Leave out options that a later one of the same name makes void."""
         changed = {edit.first for edit in self.edits}
         spans = (self._spans[at] for at in options)
-        self.edits += [Edit(first, end, "", "repeated") for first, end in spans if first not in changed]
+        self.edits += [Edit(first, end, "", "repeated", "a later one counts") for first, end in spans if first not in changed]
 
     @property
     def taken(self) -> int:
@@ -159,7 +160,9 @@ class _Reader:
     def _swallows_option(self, segment: Segment) -> bool:
         """Whether the next word is an option and not meant as a value: the value was forgotten."""
         word = self._words[self._at]
-        known = _is_option(word.text) and bool(self._table.life(self._normal(word.text)))
+        rule = self._table.value(segment.option, self._build)
+        listed = rule is not None and bool(rule.allowed) and word.text.startswith("--")  # no value begins so
+        known = _is_option(word.text) and (listed or bool(self._table.life(self._normal(word.text))))
         return known and not word.open and segment.option not in ("--reverse-prompt",)
 
     def _hidden(self, option: str, first: int) -> str | None:
@@ -215,6 +218,8 @@ class _Reader:
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
+            if self._at > first and self._words[self._at].open:
+                break  # "$@" and the like behind its value
             self._at += 1
         if word.open:
             return
@@ -272,7 +277,7 @@ class _Reader:
     def _problem(self, spelling: str, kind: str, message: str, right: str | None, word: Word, *, fatal: bool) -> None:
         edit = self._edit(kind, right)
         if edit is not None and not (self.edits and self.edits[-1].first == edit.first):
-            self.edits.append(edit)
+            self.edits.append(edit._replace(why=message))
         if word.maybe:
             message = f"{message} (in a part that only runs under a condition)"
         self.problems.append(OptionProblem(spelling, kind, message, right, word.line, fatal, word.file))

@@ -35,11 +35,16 @@ class VariableReading(NamedTuple):
     problems: tuple[OptionProblem, ...]
 
 
+def matters(name: str) -> bool:
+    """Whether a variable of this name changes what llama-server and its libraries do."""
+    return _KEPT.fullmatch(name) is not None
+
+
 def kept(environment: Mapping[str, str], vault: Vault) -> dict[str, str]:
     """The variables that matter to the server, keys replaced by tokens."""
     found: dict[str, str] = {}
     for name, value in environment.items():
-        if _KEPT.fullmatch(name) and len(found) < _VARIABLES_LIMIT:
+        if matters(name) and len(found) < _VARIABLES_LIMIT:
             found[name] = hide(vault, value) if is_secret(name) else value[:4096]
     return found
 

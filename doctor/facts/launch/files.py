@@ -19,7 +19,7 @@ FILES_LIMIT = 64
 _NO_COMMAND = "the launch command given does not start llama-server: give it as one would type it"
 
 
-class _Files:
+class SiblingFiles:
     """The files a launch file names, a bounded number. `inside`: only those below its own folder."""
 
     def __init__(self, outside: Outside, folder: str, *, inside: bool) -> None:
@@ -30,7 +30,7 @@ class _Files:
 
     def text(self, path: str) -> str | None:
         """A file's text, None when it is not there or may not be read."""
-        where = self._where(path)
+        where = self.where(path)
         if where is None:
             return None
         try:
@@ -40,7 +40,7 @@ class _Files:
 
     def names(self, folder: str) -> list[str] | None:
         """The names in a folder, None when it is not there."""
-        where = self._where(folder)
+        where = self.where(folder)
         if where is None:
             return None
         try:
@@ -48,7 +48,8 @@ class _Files:
         except OutsideError:
             return None
 
-    def _where(self, path: str) -> str | None:
+    def where(self, path: str) -> str | None:
+        """The full path of a file, None where it may not be read."""
         self._left -= 1
         if self._left < 0 or not path or "$" in path:
             return None
@@ -136,7 +137,7 @@ def _read(outside: Outside, path: str, *, source: str) -> tuple[Seen, ...]:
 
     paths = ntpath if outside.platform == "win32" else posixpath
     folder = paths.dirname(outside.real_path(path))
-    files = _Files(outside, folder, inside=source == "folder")
+    files = SiblingFiles(outside, folder, inside=source == "folder")
     try:
         reading = read_definitions(path, outside.read_text(path, FILE_LIMIT), files, load_table(outside))
     except RuleError as error:

@@ -1,0 +1,1 @@
+"""Changes of a launch command carried out in the file it is written in."""

@@ -1,0 +1,310 @@
+"""Puts a launch command right: first what its build would not take as it was meant, then what rules say, one after the other,
+each judged by the command that the ones before it made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from doctor.engine.finding import every
+from doctor.fix.launch.changes import (
+    ANY_BUILD,
+    Change,
+    Variable,
+    corrections,
+    of_variables,
+    outcome,
+    towards,
+)
+from doctor.fix.plan import CannotFix
+from doctor.launch.command_text import hidden
+from doctor.launch.definition import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from doctor.engine.finding import Advice, Finding
+    from doctor.fix.launch.bench import Bench, Judged
+    from doctor.fix.launch.changes import State, Wanted
+    from doctor.launch.command import Command
+    from doctor.secrets import Vault
+
+STEPS = 120
+_OF_OTHERS = ("fork", "vLLM")
+"""In the reason for an option that another program takes: it is not for doctor to say which of the two is meant."""
+
+
+class Worker(Protocol):
+    """Whoever carries a change out: on paper, or in a file."""
+
+    now: list[Definition]
+
+    def carry_out(self, at: int, change: Wanted, allowed: Mapping[int, Sequence[State]]) -> None:
+        """Raises CannotFix, and then nothing has changed."""
+
+    def state(self) -> Any:
+        """How it stands, for `back_to`."""
+
+    def back_to(self, state: Any) -> None:
+        """As it stood."""
+
+
+class Step(NamedTuple):
+    """A change that was made, or was not: where, what stood there, what comes in its place, and why (not)."""
+
+    at: int
+    line: int
+    file: str
+    old: str
+    new: str
+    why: str
+
+
+class Improved(NamedTuple):
+    """What was done and what could not be; the findings before, and of every server the judgement at the end.
+
+    `rules` are those of the remedies that were carried out.
+    """
+
+    done: tuple[Step, ...]
+    refused: tuple[Step, ...]
+    rules: tuple[str, ...]
+    told: tuple[Finding, ...]
+    end: tuple[Judged | None, ...]
+    kinds: tuple[str, ...] = ()
+
+    def left(self) -> tuple[Finding, ...]:
+        """What is still wrong, with any of the servers."""
+        return tuple(finding for judged in self.end if judged for finding in judged.findings)
+
+    def gone(self) -> tuple[Finding, ...]:
+        """The findings that are no more."""
+        left = {finding.rule for finding in every(self.left())}
+        told: dict[str, Finding] = {}
+        for finding in self.told:
+            told.setdefault(finding.rule, finding)
+        return tuple(finding for rule, finding in told.items() if rule not in left)
+
+
+class Paper:
+    """Changes the words of commands that are in no file."""
+
+    def __init__(self, commands: Sequence[Command], vault: Vault) -> None:
+        self.now = [Definition("", command) for command in commands]
+        self._vault = vault
+
+    def state(self) -> Any:
+        return list(self.now)
+
+    def back_to(self, state: Any) -> None:
+        self.now = state
+
+    def carry_out(self, at: int, change: Wanted, allowed: Mapping[int, Sequence[State]]) -> None:
+        """The change, carried out."""
+        command = self.now[at].command
+        texts, variables = outcome(command, change, self._vault)
+        words = list(command.words)
+        if isinstance(change, Variable):
+            words = [word._replace(text=text) for word, text in zip(words, texts, strict=True)]
+        else:
+            near = words[min(change.first, len(words) - 1)]
+            new = [near._replace(text=text, open=False) for text in texts[change.first : change.first + len(change.words)]]
+            if change.free:
+                new = [word._replace(maybe=False) for word in new]
+            words[change.first : change.end] = new
+        self.now[at] = Definition("", command._replace(words=tuple(words), variables=variables))
+
+
+def improve(worker: Worker, bench: Bench, rule: str | None = None) -> Improved:
+    """Everything that can be put right, or what this rule says."""
+    return _Run(worker, bench, rule).all()
+
+
+def advice_of(finding: Finding, rule: str | None) -> Advice | None:
+    """The remedy to carry out: the first one, and only where it is a change of the launch command; of a rule that was asked
+    for by name the first that is."""
+    unasked = finding.severity == "note" or finding.instead_of or finding.status != "seen"
+    if finding.rule != rule if rule else unasked:
+        return None
+    remedies = finding.remedies if rule else finding.remedies[:1]
+    return next((advice for advice in remedies if advice.launch), None)
+
+
+class _Run:
+    def __init__(self, worker: Worker, bench: Bench, rule: str | None) -> None:
+        self._worker = worker
+        self._bench = bench
+        self._rule = rule
+        self._table = bench.table()
+        self._tried: set[tuple[object, ...]] = set()
+        self._set: dict[int, set[str]] = {}  # options that a remedy has set: no later one sets them again
+        self._judged: dict[tuple[object, ...], Judged | None] = {}
+        self._done: list[Step] = []
+        self._refused: list[Step] = []
+        self._rules: list[str] = []
+        self._kinds: list[str] = []
+        self._told: dict[str, Finding] = {}
+
+    def all(self) -> Improved:
+        for _ in range(STEPS):
+            if not (self._rule is None and self._correct()) and not self._remedy():
+                break
+        servers = range(len(self._worker.now))
+        end = tuple(self._judge(at) for at in servers)
+        rules = tuple(dict.fromkeys(self._rules))
+        return Improved(
+            tuple(self._done), tuple(self._refused), rules, tuple(self._told.values()), end, tuple(self._kinds)
+        )
+
+    def _judge(self, at: int) -> Judged | None:
+        command = self._worker.now[at].command
+        key = (at, command.words, tuple(command.variables.items()))
+        if key not in self._judged:
+            self._judged[key] = self._bench.judged(at, command)
+            for finding in every(found.findings if (found := self._judged[key]) else ()):
+                self._told.setdefault(finding.rule, finding)
+        return self._judged[key]
+
+    # --- what the build wants written otherwise ------------------------------------------------------------------------
+
+    def _correct(self) -> bool:
+        """Carry out the next correction; False when there is none."""
+        for at in range(len(self._worker.now)):
+            for change in self._corrections(at):
+                key = (at, self._old(at, change), change.words if isinstance(change, Change) else change)
+                if key in self._tried:
+                    continue
+                self._tried.add(key)
+                reason = self._not_ours(change)
+                if reason:
+                    self._refuse(at, change, reason)
+                elif self._carry_out(at, [change]):
+                    self._kinds.append(change.kind)
+                return True
+        return False
+
+    def _corrections(self, at: int) -> list[Wanted]:
+        command = self._worker.now[at].command
+        if command.foreign:
+            return []
+        judged = self._judge(at)
+        found = corrections(command, self._table, self._bench.number(), self._bench.vault)
+        return found + (of_variables(judged.launch, command) if judged else [])
+
+    def _not_ours(self, change: Wanted) -> str:
+        if any(word in change.why for word in _OF_OTHERS):
+            return "an option of another program"
+        if change.kind == "too-new" and isinstance(change, Change) and not change.words:
+            return change.why
+        if self._bench.build is None and change.kind not in ANY_BUILD:
+            return "build-unknown"
+        return ""
+
+    # --- what rules say -----------------------------------------------------------------------------------------------
+
+    def _remedy(self) -> bool:
+        """Carry out the next remedy; False when there is none."""
+        for at in range(len(self._worker.now)):
+            for finding, advice in self._remedies(at):
+                if (at, finding.rule) in self._tried:
+                    continue
+                self._tried.add((at, finding.rule))
+                changes = self._towards(at, advice)
+                names = self._options(at, changes)
+                if not changes or names & self._set.get(at, set()):
+                    continue
+                if self._carry_out(at, changes):
+                    self._set.setdefault(at, set()).update(names)
+                    self._rules.append(finding.rule)
+                return True
+        return False
+
+    def _remedies(self, at: int) -> Iterator[tuple[Finding, Advice]]:
+        judged = self._judge(at)
+        findings = judged.findings if judged else ()
+        for finding in every(findings) if self._rule else findings:
+            advice = advice_of(finding, self._rule)
+            if advice is not None:
+                yield finding, advice
+
+    def _towards(self, at: int, advice: Advice) -> list[Wanted]:
+        judged = self._judge(at)
+        command = self._worker.now[at].command
+        return towards(command, judged.launch, advice.launch, self._bench.vault) if judged else []
+
+    def _options(self, at: int, changes: Sequence[Wanted]) -> set[str]:
+        """The options that changes set or take out, by their canonical names."""
+        command = self._worker.now[at].command
+        names: set[str] = set()
+        for change in changes:
+            if isinstance(change, Variable):
+                variable = self._table.variable(change.new, self._bench.number())
+                names.add(variable.option if variable else change.new)
+                continue
+            texts = [word.text for word in command.words[max(0, change.first - 1) : change.end]]
+            for text in (*texts, *change.words):
+                segment = self._table.at(text, self._bench.number())
+                if segment is not None:
+                    names.add(segment.option)
+        return names
+
+    # --- both ---------------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, at: int, changes: Sequence[Wanted]) -> bool:
+        """All changes or none."""
+        steps = [self._step(at, change, change.why) for change in changes]
+        made: list[Wanted] = []
+        state = self._worker.state()
+        for change in changes:
+            try:
+                self._worker.carry_out(at, change, self._allowed(at, change))
+                made.append(change)
+            except CannotFix as error:
+                self._worker.back_to(state)
+                self._refuse(at, change, str(error), changes)
+                return False
+        self._done += steps
+        return True
+
+    def _refuse(self, at: int, change: Wanted, reason: str, together: Sequence[Wanted] = ()) -> None:
+        for item in together or [change]:
+            step = self._step(at, item, reason)
+            if not any(step[:5] == told[:5] for told in self._refused):
+                self._refused.append(step)
+
+    def _step(self, at: int, change: Wanted, why: str) -> Step:
+        command = self._worker.now[at].command
+        if isinstance(change, Variable):
+            file, line = command.places.get(change.name, ("", 0))
+            return Step(at, line, file, f"{change.name}={change.old}", f"{change.new}={change.value}", why)
+        word = command.words[min(change.first, len(command.words) - 1)]
+        old = self._old(at, change)
+        new = " ".join(change.words)
+        if not change.free and change.first > command.first and old and not old.startswith("-"):
+            before = hidden(command.words, self._bench.vault)[change.first - 1]  # a value is shown with its option
+            old, new = f"{before} {old}", f"{before} {new}"
+        return Step(at, word.line, word.file, old, new, why)
+
+    def _old(self, at: int, change: Wanted) -> str:
+        if isinstance(change, Variable):
+            return change.name
+        return " ".join(hidden(self._worker.now[at].command.words, self._bench.vault)[change.first : change.end])
+
+    def _allowed(self, at: int, change: Wanted) -> dict[int, list[State]]:
+        """The states further servers may come to: what the same words, shared with them, are to become there too."""
+        found: dict[int, list[State]] = {}
+        for other in range(len(self._worker.now)):
+            if other == at:
+                continue
+            wanted = list(self._corrections(other)) if self._rule is None else []
+            for _, advice in self._remedies(other):
+                wanted += self._towards(other, advice)
+            command = self._worker.now[other].command
+            found[other] = [
+                outcome(command, item, self._bench.vault) for item in wanted if self._same(at, change, other, item)
+            ]
+        return found
+
+    def _same(self, at: int, change: Wanted, other: int, item: Wanted) -> bool:
+        if isinstance(change, Variable) or isinstance(item, Variable):
+            return change == item
+        return change.words == item.words and self._old(at, change) == self._old(other, item)
