@@ -241,12 +241,15 @@ def parser() -> argparse.ArgumentParser:
 def _add_fix(verbs: Any) -> None:
     fix = verbs.add_parser(
         "fix",
-        help="cure the first finding that an edit of a client's settings cures",
+        help="make the edit of a client's settings or of the launch file that cures what was found",
         description="Checks as `doctor check` does, takes the first finding that an edit of a client's settings file cures, "
+        "or all that can be put right in the launch file (script, compose, Dockerfile, systemd unit, llama-swap, presets), "
         "shows the edit, asks, keeps a copy, writes, and checks again. Comments, order and all other lines stay as they are.",
         epilog="examples:\n  doctor fix                        show the edit, ask, write\n"
         "  doctor fix --dry-run              show the edit only\n"
         "  doctor fix --client codex --yes   the first edit for this client, without asking\n"
+        "  doctor fix --launch start.sh      the launch file: every option put right, as one edit\n"
+        "  doctor fix --launch compose.yml --for-build b10434 --dry-run\n"
         "  doctor fix --rule client/key-missing-live --key-env MY_KEY\n"
         "  doctor fix --undo                 take the last edit back\n\n"
         "exit status: 0 cured, undone or nothing to do; 1 found and not cured by an edit; 2 not written\n",
@@ -265,4 +268,14 @@ def _add_fix(verbs: Any) -> None:
     fix.add_argument("--format", choices=("text", "json"), default="text", help="text for people, json for programs")
     fix.add_argument("--lang", choices=("en", "zh"), help="language of the answer (default: your locale)")
     fix.add_argument("--server", metavar="URL", help="address of the server (default: as `doctor check`)")
-    fix.add_argument("--launch", metavar="CMD", help="the launch command (default: a running llama-server)")
+    fix.add_argument(
+        "--launch",
+        metavar="FILE|CMD|PID",
+        help="the launch file to put right, or the launch command (default: a running llama-server, else a launch file here)",
+    )
+    fix.add_argument(
+        "--for-build",
+        metavar="N",
+        type=_build_number,
+        help="write the launch command for another build than the one here: b10434 or 10434",
+    )

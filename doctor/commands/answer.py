@@ -106,6 +106,7 @@ def redacted(report: Report, clean: Redactor) -> Report:
                     text=clean.known(advice.text),
                     command=clean.known(advice.command),
                     edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
+                    launch=("",) if advice.launch else (),
                 )
                 for advice in finding.remedies
             ),
@@ -117,6 +118,7 @@ def redacted(report: Report, clean: Redactor) -> Report:
         not_checked=clean.tree(report.not_checked),
         facts=facts,
         notes=clean.tree(report.notes),
+        launch_file=clean.text(report.launch_file),
         corrections=tuple(
             item._replace(
                 name=clean.known(item.name), changes=clean.tree(item.changes), command=clean.tree(item.command)

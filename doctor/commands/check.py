@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, must_exist, redactor
 from doctor.commands.html import must_be_writable
+from doctor.commands.together import all_changes, launch_file
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
@@ -43,6 +44,7 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     clean = redactor(outside, vault)
     knowledge = load(outside)
     others: list[Launch] = []
+    wishes: Wishes | None = None
     if options.from_file is not None:
         looking = [
             name
@@ -53,7 +55,8 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
             raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0].replace('_', '-')}")
         facts = load_facts(outside, options.from_file)
     else:
-        facts = collect(outside, vault, wishes_of(options, outside), others)
+        wishes = wishes_of(options, outside)
+        facts = collect(outside, vault, wishes, others)
     plain: dict[str, Any] = to_json(facts)
     if options.save is not None:
         save_facts(outside, options.save, clean.tree(plain))
@@ -74,7 +77,9 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         corrections=(
             *(corrections(facts, others) if options.fix else ()),
             *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
+            *(all_changes(outside, vault, knowledge, facts, findings, wishes, lang, clean.text) if wishes else ()),
         ),
+        launch_file=launch_file(facts),
     )
     status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang), outside=outside)
     return Exit.INTERNAL if crashes else status

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.commands.answer import redactor, show, speaks_unicode, write
-from doctor.engine.diagnose import diagnose
+from doctor.commands.answer import redactor
+from doctor.commands.fix_answer import Run, Sight, answer, consent, look
+from doctor.commands.fix_launch import comes_first, fix_launch, launch_file, with_file
 from doctor.engine.finding import every
 from doctor.engine.holds import holds
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import Wishes, collect
 from doctor.facts.record import Unknown, known
 from doctor.fix import formats
 from doctor.fix.diff import diff
@@ -19,8 +19,6 @@ from doctor.fix.plan import CannotFix, Plan, choices, names_of, planned
 from doctor.fix.undo import undo
 from doctor.fix.write import apply
 from doctor.outside import OutsideError
-from doctor.redact import Redactor
-from doctor.report import fix as report
 from doctor.report.fix import Outcome
 from doctor.report.words import language
 from doctor.secrets import Vault
@@ -29,19 +27,7 @@ if TYPE_CHECKING:
     import argparse
 
     from doctor.engine.finding import Advice, Finding
-    from doctor.engine.rules import Rule
-    from doctor.facts.facts import Facts
     from doctor.outside import Outside
-
-SUBJECTS = ("launch", "clients", "server", "ladders")
-"""What edits of clients' settings depend on: the rest of the machine is not looked at."""
-
-
-class _Sight(NamedTuple):
-    """The facts and what they mean."""
-
-    facts: Facts
-    findings: tuple[Finding, ...]
 
 
 class _Choice(NamedTuple):
@@ -52,45 +38,35 @@ class _Choice(NamedTuple):
     plan: Plan
 
 
-class _Run(NamedTuple):
-    """What every step needs."""
-
-    options: argparse.Namespace
-    outside: Outside
-    vault: Vault
-    clean: Redactor
-    lang: str
-    rules: tuple[Rule, ...]
-
-
 def fix(options: argparse.Namespace, outside: Outside) -> Exit:
     """Look, choose, show, ask, write, look again."""
     vault = Vault()
-    run = _Run(options, outside, vault, redactor(outside, vault), language(options.lang, dict(outside.environ)), ())
+    run = Run(options, outside, vault, redactor(outside, vault), language(options.lang, dict(outside.environ)), ())
     if options.undo:
         return _undo(run)
     key = _key(options, outside)
     run = run._replace(rules=load(outside).rules)
     _check_names(run)
-    seen = _look(run, outside)
+    written = launch_file(run)
+    run = run if written is None else with_file(run, written)
+    seen = look(run, outside)
     if options.client is not None and not names_of(known(seen.facts.clients) or (), options.client):
         ids = sorted({client.id for client in known(seen.facts.clients) or ()})
         raise UsageError(f"--client: no client {options.client!r} here; there are: {', '.join(ids) or 'none'}")
+    launch_first = written is not None and comes_first(run, seen)
+    if written is not None and launch_first and (done := fix_launch(run, seen, written)) is not None:
+        return done
     choice, refusals = _choose(run, seen, key)
+    if choice is None and written is not None and not launch_first and not refusals:
+        done = fix_launch(run, seen, written)
+        if done is not None:
+            return done
     if choice is None:
         return _nothing(run, seen, refusals)
     lines = diff(choice.plan, run.clean)
     shown = Outcome("planned", choice.finding, choice.advice, choice.plan.path, lines)
-    if options.dry_run:
-        return _answer(run, shown._replace(state="dry-run"), Exit.OK)
-    if not options.yes:
-        if options.format == "json" or not outside.is_asking():
-            return _answer(run, shown._replace(state="not-asked"), Exit.USAGE)
-        show(report.rows(_safe(run, shown), lang=run.lang, unicode=speaks_unicode()))
-        if outside.ask(report.say("question", run.lang)).lower() not in ("y", "yes", "j", "是", "好"):
-            return _answer(run, shown._replace(state="declined", diff=()), Exit.USAGE)
-        shown = shown._replace(diff=())  # it was shown already
-    return _carry_out(run, choice, shown)
+    shown, ended = consent(run, shown)
+    return _carry_out(run, choice, shown) if ended is None else ended
 
 
 def _key(options: argparse.Namespace, outside: Outside) -> str | None:
@@ -104,19 +80,12 @@ def _key(options: argparse.Namespace, outside: Outside) -> str | None:
     return value
 
 
-def _check_names(run: _Run) -> None:
+def _check_names(run: Run) -> None:
     if run.options.rule is not None and not any(rule.id == run.options.rule for rule in run.rules):
         raise UsageError(f"--rule: no rule {run.options.rule!r}; `doctor rules list` shows them all")
 
 
-def _look(run: _Run, outside: Outside) -> _Sight:
-    wishes = Wishes(server=run.options.server, launch=run.options.launch, subjects=SUBJECTS)
-    facts = collect(outside, run.vault, wishes)
-    diagnosis = diagnose(run.rules, facts, lang=run.lang, source="settings", clean=run.clean.text)
-    return _Sight(facts, diagnosis.findings)
-
-
-def _choose(run: _Run, seen: _Sight, key: str | None) -> tuple[_Choice | None, list[tuple[Finding, CannotFix]]]:
+def _choose(run: Run, seen: Sight, key: str | None) -> tuple[_Choice | None, list[tuple[Finding, CannotFix]]]:
     """The first edit that can be made, and what stood against those before it."""
     refusals: list[tuple[Finding, CannotFix]] = []
     clients = known(seen.facts.clients) or ()
@@ -128,13 +97,13 @@ def _choose(run: _Run, seen: _Sight, key: str | None) -> tuple[_Choice | None, l
     return None, refusals
 
 
-def _nothing(run: _Run, seen: _Sight, refusals: list[tuple[Finding, CannotFix]]) -> Exit:
+def _nothing(run: Run, seen: Sight, refusals: list[tuple[Finding, CannotFix]]) -> Exit:
     """No edit can be made: say why, or which finding wants a hand."""
     if refusals:
         finding, error = refusals[0]
         advice = next(advice for advice in finding.remedies if advice.edits)
         outcome = Outcome(error.kind, finding, advice, advice.edits[0].file, (), detail=str(error))
-        return _answer(run, outcome, Exit.USAGE)
+        return answer(run, outcome, Exit.USAGE)
     wanted = run.options.rule
     names = names_of(known(seen.facts.clients) or (), run.options.client) if run.options.client else None
     left = [
@@ -144,19 +113,19 @@ def _nothing(run: _Run, seen: _Sight, refusals: list[tuple[Finding, CannotFix]])
         and (names is None or finding.about in names)
     ]
     if not left:
-        return _answer(run, Outcome("nothing", None, None, "", ()), Exit.OK)
-    return _answer(run, Outcome("by-hand", left[0], next(iter(left[0].remedies), None), "", ()), Exit.FINDINGS)
+        return answer(run, Outcome("nothing", None, None, "", ()), Exit.OK)
+    return answer(run, Outcome("by-hand", left[0], next(iter(left[0].remedies), None), "", ()), Exit.FINDINGS)
 
 
-def _carry_out(run: _Run, choice: _Choice, shown: Outcome) -> Exit:
+def _carry_out(run: Run, choice: _Choice, shown: Outcome) -> Exit:
     """Write, and look again."""
     finding, plan = choice.finding, choice.plan
     try:
         entry = apply(run.outside, plan, finding.rule, finding.about)
     except OutsideError as error:
-        return _answer(run, shown._replace(state="not-written", detail=str(error)), Exit.USAGE)
+        return answer(run, shown._replace(state="not-written", detail=str(error)), Exit.USAGE)
     rule = next(rule for rule in run.rules if rule.id == finding.rule)
-    after = _look(run, _as_a_new_shell(run.outside, plan))
+    after = look(run, _as_a_new_shell(run.outside, plan))
     verdict = holds(rule, after.facts, finding.about)
     state = "undecided" if isinstance(verdict, Unknown) else "not-cured" if verdict else "cured"
     before_rules = {finding.rule}
@@ -172,7 +141,7 @@ def _carry_out(run: _Run, choice: _Choice, shown: Outcome) -> Exit:
         left=others,
         new_shell=formats.format_of(plan.path) == "shell",
     )
-    return _answer(run, outcome, Exit.OK if state == "cured" else Exit.FINDINGS)
+    return answer(run, outcome, Exit.OK if state == "cured" else Exit.FINDINGS)
 
 
 def _as_a_new_shell(outside: Outside, plan: Plan) -> Outside:
@@ -192,41 +161,12 @@ def _as_a_new_shell(outside: Outside, plan: Plan) -> Outside:
     return world
 
 
-def _undo(run: _Run) -> Exit:
+def _undo(run: Run) -> Exit:
     try:
         done = undo(run.outside)
     except OutsideError as error:
-        return _answer(run, Outcome("not-written", None, None, "", (), detail=str(error)), Exit.USAGE)
+        return answer(run, Outcome("not-written", None, None, "", (), detail=str(error)), Exit.USAGE)
     file, backup = (done.entry.file, done.entry.backup) if done.entry else ("", "")
     state = {"undone": "undone", "nothing": "nothing-to-undo"}.get(done.state, f"undo-{done.state}")
     outcome = Outcome(state, None, None, file, (), backup=backup)
-    return _answer(run, outcome, Exit.OK if done.state == "undone" else Exit.USAGE)
-
-
-def _safe(run: _Run, outcome: Outcome) -> Outcome:
-    """The outcome as it may be shown; the diff is safe already."""
-
-    def safe(finding: Finding) -> Finding:
-        return finding._replace(
-            title=run.clean.known(finding.title), why=run.clean.known(finding.why), evidence=(), explains=()
-        )
-
-    advice = outcome.advice
-    return outcome._replace(
-        finding=safe(outcome.finding) if outcome.finding else None,
-        advice=advice
-        and advice._replace(text=run.clean.known(advice.text), command=run.clean.known(advice.command), edits=()),
-        file=run.clean.text(outcome.file),
-        backup=run.clean.text(outcome.backup),
-        detail=run.clean.text(outcome.detail),
-        left=tuple(map(safe, outcome.left)),
-    )
-
-
-def _answer(run: _Run, outcome: Outcome, status: Exit) -> Exit:
-    safe = _safe(run, outcome)
-    if run.options.format == "json":
-        write(report.as_json(safe))
-    else:
-        show(report.rows(safe, lang=run.lang, unicode=speaks_unicode()))
-    return status
+    return answer(run, outcome, Exit.OK if done.state == "undone" else Exit.USAGE)

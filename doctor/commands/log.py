@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from doctor.commands.answer import answer, left_out, must_exist, redactor
 from doctor.commands.html import must_be_writable
+from doctor.commands.together import together
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.fit import nearest
@@ -14,6 +15,7 @@ from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, known, to_json
+from doctor.fix.launch.bench import Bench
 from doctor.logs.paste import Paste
 from doctor.logs.trouble import trouble_lines
 from doctor.outside import OutsideError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from doctor.engine.finding import Finding
     from doctor.engine.load import Knowledge
     from doctor.facts.facts import Facts
+    from doctor.facts.launch.record import Seen
     from doctor.facts.log import Log
     from doctor.outside import Outside
 
@@ -42,11 +45,20 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     vault = Vault()
     knowledge = load(outside)
     clean = redactor(outside, vault)
+    benches: list[Bench] = []
     try:
         with outside.stdin() if options.file == "-" else outside.open(options.file) as stream:
             chunks = outside.chunks(stream)
             facts, found, count = read(
-                chunks, knowledge, outside, vault, lang=lang, source=source, clean=clean.text, model=options.model
+                chunks,
+                knowledge,
+                outside,
+                vault,
+                lang=lang,
+                source=source,
+                clean=clean.text,
+                model=options.model,
+                benches=benches,
             )
     except OutsideError as error:
         raise UsageError(str(error)) from None
@@ -69,6 +81,7 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
         found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
         healthy=understood,
         notes=notes(found.findings, lang),
+        corrections=tuple(item for bench in benches for item in together(bench)),
     )
     return answer(report, options, lang, clean, outside=outside)
 
@@ -112,14 +125,22 @@ def read(
     source: str,
     clean: Callable[[str], str] = str,
     model: str | None = None,
+    benches: list[Bench] | None = None,
 ) -> tuple[Facts, Diagnosis, int]:
     """(facts, diagnosis, number of lines) of a text. `clean` is what its words pass before they stand in advice.
 
-    `model` is a file the user names: a path in the text itself is never opened.
+    `model` is a file the user names: a path in the text itself is never opened. `benches` is given what it takes to judge
+    the launch command again.
     """
     paste = Paste(chunks)
     hits = Matcher(knowledge.rules).sift(paste)
-    facts = paste_facts(paste, outside, vault, model)
+    seen: list[Seen] = []
+    facts = paste_facts(paste, outside, vault, model, seen)
+    if benches is not None and seen:
+        number = known(build.number) if (build := known(facts.build)) else None
+        benches.append(
+            Bench(outside, vault, knowledge.rules, facts, tuple(seen), number, None, lang, clean, hits, source)
+        )
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
     if all(finding.severity == "note" for finding in found.findings):
         asks = {rule.id for rule in knowledge.rules if rule.fallback}

@@ -83,13 +83,15 @@ class Correction(NamedTuple):
 
     `build` is the number it was held against, None when that is the newest one known. `changes` are (place, what stands
     there, what to write, why): what to write is "" for words to leave out and None for what nobody can know. `command` is
-    the whole, None when nothing on the command line itself is to be changed.
+    the whole, None when nothing on the command line itself is to be changed. `together`: it holds what several findings
+    say, each of which shows its own change only.
     """
 
     name: str
     build: int | None
     changes: tuple[tuple[str, str, str | None, str], ...]
     command: str | None
+    together: bool = False
 
 
 class NotChecked(NamedTuple):
@@ -103,7 +105,8 @@ class Report(NamedTuple):
     """The whole answer, before it is given a form.
 
     `facts` is plain JSON data. `found_nothing` is said when there is no finding; `healthy` is whether that means that
-    all is well, and not only that nothing was understood.
+    all is well, and not only that nothing was understood. `launch_file` is the file in which `doctor fix` can change the
+    launch command, "" where there is none.
     """
 
     command: str
@@ -114,3 +117,4 @@ class Report(NamedTuple):
     healthy: bool = False
     notes: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    launch_file: str = ""

@@ -75,7 +75,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     seen: list[Any] = []  # the command as found, to be judged again once the build is known
 
     def found_launch() -> Any:
-        seen.append(launch.find(outside, vault, text=wishes.launch, port=_port(wishes.server)))
+        seen.append(launch.find(outside, vault, text=wishes.launch, port=port_of(wishes.server)))
         return launch.judge(outside, vault, seen[0], None) if isinstance(seen[0], launch.Seen) else seen[0]
 
     early = _side_by_side(
@@ -227,7 +227,7 @@ def _key_token(
     return None
 
 
-def _port(url: str | None) -> int | None:
+def port_of(url: str | None) -> int | None:
     """The port of an address the user named."""
     try:
         return urllib.parse.urlsplit(url if "://" in url else f"http://{url}").port if url else None

@@ -28,15 +28,20 @@ _SHELL_SETS = re.compile(r"^(?:\S{0,80}[$#>❯➜]\s+)?\s*(?:export\s+|set\s+|\$
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)
 
 
-def paste_facts(paste: Paste, outside: Outside, vault: Vault, model: str | None = None) -> Facts:
+def paste_facts(
+    paste: Paste, outside: Outside, vault: Vault, model: str | None = None, seen: list[Seen] | None = None
+) -> Facts:
     """What a text that has been walked to its end says. Everything it is silent on is unknown.
 
-    `model` is a file that the user says is the model of the log.
+    `model` is a file that the user says is the model of the log. `seen` is given the launch command as it was found.
     """
     log = paste.log
     build = from_number(outside, log.build_number, source="log")
     facts = nothing_known("only a text was given")
-    launch = pasted_launch(paste, known(log.build_number), outside, vault)
+    found = pasted_command(paste, outside)
+    launch = judge(outside, vault, found, known(log.build_number)) if isinstance(found, Seen) else found
+    if seen is not None and isinstance(found, Seen):
+        seen.append(found)
     budget: Fact[MemoryBudget] = Unknown("the model file is not known: name it with --model")
     speed: Fact[Speed] = Unknown("the model file is not known: name it with --model")
     started = known(launch)
@@ -70,7 +75,7 @@ def _speed(outside: Outside, model: str, launch: Launch, log: Log) -> Fact[Speed
     return of_wish(outside, wish, rooms, measure_ram=False, drafting=drafting_of(wish))
 
 
-def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vault: Vault) -> Fact[Launch]:
+def pasted_command(paste: Paste, outside: Outside) -> Seen | Unknown:
     """The first command in a text that starts llama-server: a command line, else the service of a compose file."""
     from doctor.launch.command import parse_command
     from doctor.launch.fields import Origin
@@ -86,7 +91,7 @@ def pasted_launch(paste: Paste, build_number: int | None, outside: Outside, vaul
             hidden = _UNIT.search(paste.head) and _UNIT_FILE.search(paste.head)
             environment = Unknown("the file of EnvironmentFile= was not given") if hidden else None
             origin = Origin("paste", outside.home(), environment=environment)
-            return judge(outside, vault, Seen(found, origin), build_number)
+            return Seen(found, origin)
     return Unknown(NO_COMMAND)
 
 

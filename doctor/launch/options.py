@@ -123,7 +123,9 @@ class _Reader:
         """Leave out options that a later one of the same name makes void."""
         changed = {edit.first for edit in self.edits}
         spans = (self._spans[at] for at in options)
-        self.edits += [Edit(first, end, "", "repeated", "a later one counts") for first, end in spans if first not in changed]
+        self.edits += [
+            Edit(first, end, "", "repeated", "a later one counts") for first, end in spans if first not in changed
+        ]
 
     @property
     def taken(self) -> int:

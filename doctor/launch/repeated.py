@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from doctor.launch.table import OptionTable
 
 
-def repeated(
-    options: Sequence[LaunchOption], table: OptionTable, build: int
-) -> tuple[list[OptionProblem], list[int]]:
+def repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) -> tuple[list[OptionProblem], list[int]]:
     """Options given more than once of which only the last counts, and the places of those that do not."""
     seen: dict[str, list[int]] = {}
     for at, option in enumerate(options):

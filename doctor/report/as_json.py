@@ -18,7 +18,7 @@ def render(report: Report) -> str:
     data = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "llama-doctor", "version": __version__, "command": report.command},
-        "findings": [finding_json(finding) for finding in report.findings],
+        "findings": [finding_json(finding, report.launch_file) for finding in report.findings],
         "not_checked": [{"check": item.check, "reason": item.reason} for item in report.not_checked],
         "facts": report.facts,
     }
@@ -36,11 +36,12 @@ def _correction(item: Correction) -> dict[str, Any]:
             for place, words, right, why in item.changes
         ],
         "command": item.command,
+        "together": item.together,
     }
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """A finding as plain data."""
+def finding_json(finding: Finding, launch_file: str = "") -> dict[str, Any]:
+    """A finding as plain data. `launch_file` is where a change of the launch command can be written."""
     return {
         "rule": finding.rule,
         "cause": finding.cause,
@@ -50,12 +51,17 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "why": finding.why,
         "evidence": [{"text": item.text, "source": item.source, "line": item.line} for item in finding.evidence],
         "remedies": [
-            {"text": item.text, "command": item.command, "price": item.price, "edit": bool(item.edits)}
+            {
+                "text": item.text,
+                "command": item.command,
+                "price": item.price,
+                "edit": bool(item.edits or (item.launch and launch_file)),
+            }
             for item in finding.remedies
         ],
         "decide": finding.decide,
         "instead_of": finding.instead_of,
         "client": finding.about,
-        "explains": [finding_json(item) for item in finding.explains],
+        "explains": [finding_json(item, launch_file) for item in finding.explains],
         "references": list(finding.references),
     }

@@ -25,7 +25,18 @@ WORDS = {
         "file": "This edit cannot be made.",
         "token": "This edit has to be made by hand.",
         "same": "The file holds the value already: something else beats it, or the client must be started anew.",
-        "nothing": "Nothing found that an edit of a client's settings would cure.",
+        "nothing": "Nothing found that an edit of a client's settings or of the launch file would cure.",
+        "launch-by-hand": "Nothing was written: what is wrong in the file cannot be changed there by doctor. By hand:",
+        "launch-done": "Written, and the file read again: what stands above is gone from it.",
+        "launch-partly": "Written, and the file read again: what stands above is gone from it, and something else is still wrong.",
+        "by_hand": "Not changed by doctor, for you to decide",
+        "whole": "The whole command",
+        "build-unknown": "right only on the build it is for, which is not known here: --for-build N",
+        "restart": "It counts from the next start of the server. Start it anew with",
+        "restart_own": "It counts from the next start of the server: start it anew as you are used to.",
+        "running": "The server at {url} runs on with its old command: nothing is cured before it is started anew.",
+        "leave_out": "leave it out",
+        "add": "add",
         "by-hand": "Found, but no edit of a settings file that doctor could make cures it. By hand:",
         "cured": "Written, and checked again: it is cured.",
         "not-cured": "Written, and checked again: it is not cured. `doctor fix --undo` takes the edit back.",
@@ -51,7 +62,18 @@ WORDS = {
         "file": "这处修改无法进行。",
         "token": "这处修改需要手动完成。",
         "same": "文件里已经是这个值：有别的设置优先于它，或者客户端需要重新启动。",
-        "nothing": "没有发现可以通过修改客户端设置来解决的问题。",
+        "nothing": "没有发现可以通过修改客户端设置或启动文件来解决的问题。",
+        "launch-by-hand": "没有写入：文件里的问题 doctor 无法直接修改。请手动处理：",
+        "launch-done": "已写入，并重新读取文件：上面的问题已不在其中。",
+        "launch-partly": "已写入，并重新读取文件：上面的问题已不在其中，但还有别的问题。",
+        "by_hand": "doctor 没有改，由你决定",
+        "whole": "完整的命令",
+        "build-unknown": "取决于 llama.cpp 的版本，而这里不知道是哪个版本：请加 --for-build N",
+        "restart": "服务器下次启动时才生效。重新启动的命令",
+        "restart_own": "服务器下次启动时才生效：请按平时的方式重新启动。",
+        "running": "{url} 上的服务器仍在用旧命令运行：重新启动之前问题没有解决。",
+        "leave_out": "去掉",
+        "add": "加上",
         "by-hand": "有问题，但不是 doctor 修改设置文件能解决的。请手动处理：",
         "cured": "已写入，并重新检查：问题已解决。",
         "not-cured": "已写入，并重新检查：问题没有解决。用 `doctor fix --undo` 可以撤销。",
@@ -66,8 +88,25 @@ WORDS = {
         "undo-lost": "没有撤销：旧文件的备份不见了，或者被改过。",
     },
 }
-_STYLES = {"cured": "ok", "undone": "ok", "nothing": "ok", "not-cured": "error", "not-written": "error"}
+_STYLES = {
+    "cured": "ok",
+    "launch-done": "ok",
+    "undone": "ok",
+    "nothing": "ok",
+    "not-cured": "error",
+    "launch-partly": "error",
+    "not-written": "error",
+}
 _LINE_STYLES = {"+": "ok", "-": "error", "@": "head"}
+
+
+class ByHand(NamedTuple):
+    """A change of a launch file that doctor did not make: where, the words there, what to write instead, and why not."""
+
+    place: str
+    old: str
+    new: str
+    why: str
 
 
 class Outcome(NamedTuple):
@@ -75,6 +114,10 @@ class Outcome(NamedTuple):
 
     `file` is the one that is (or would be) changed, `backup` the copy of the old one. `left` are errors that are there
     after the edit. `new_shell`: the edit counts only in shells that start later.
+
+    Of a launch file: `gone` are the findings that the edit ends, `by_hand` the changes it leaves, `command` the whole
+    command as it should be where nothing is written, `restart` what starts the server anew, `running` the address of one
+    that runs with the old command.
     """
 
     state: str
@@ -86,6 +129,11 @@ class Outcome(NamedTuple):
     detail: str = ""
     left: tuple[Finding, ...] = ()
     new_shell: bool = False
+    gone: tuple[Finding, ...] = ()
+    by_hand: tuple[ByHand, ...] = ()
+    command: str = ""
+    restart: str = ""
+    running: str = ""
 
 
 def say(key: str, lang: str) -> str:
@@ -95,16 +143,34 @@ def say(key: str, lang: str) -> str:
 
 def rows(outcome: Outcome, *, lang: str, unicode: bool) -> Iterator[Row]:
     """The lines for people."""
-    finding, asked = (
-        outcome.finding,
-        outcome.state in ("cured", "not-cured", "undecided", "declined") and not outcome.diff,
-    )
-    if finding is not None and not asked:
-        mark = "✗" if unicode else "x"
-        yield Row(((finding.severity, f"{mark} "), ("title", finding.title), ("quiet", f"  ({finding.rule})")))
+    asked = outcome.state in ("cured", "not-cured", "undecided", "declined", "launch-done", "launch-partly")
+    asked = asked and not outcome.diff  # then all that comes before was shown already
+    if not asked:
+        yield from _what(outcome, lang, "✗" if unicode else "x")
+    if outcome.state in ("planned", "by-hand"):
+        return
+    mark = {"ok": "✓ " if unicode else "+ ", "error": "✗ " if unicode else "x "}.get(_STYLES.get(outcome.state, ""), "")
+    yield Row(((_STYLES.get(outcome.state, ""), mark), ("", say(outcome.state, lang))))
+    yield from _rest(outcome, lang)
+
+
+def _what(outcome: Outcome, lang: str, mark: str) -> Iterator[Row]:
+    """What is wrong, and the edit."""
+    for finding in (outcome.finding, *outcome.gone):
+        if finding is not None:
+            shown = (
+                mark
+                if finding.severity == "error"
+                else "!"
+                if finding.severity == "warning"
+                else "·"
+                if mark == "✗"
+                else "*"
+            )
+            yield Row(((finding.severity, f"{shown} "), ("title", finding.title), ("quiet", f"  ({finding.rule})")))
     if outcome.state == "by-hand":
         yield Row((("", say("by-hand", lang)),))
-    if outcome.advice is not None and not asked:
+    if outcome.advice is not None:
         yield Row((("", outcome.advice.text),), 2)
         if outcome.state in ("by-hand", "format", "token", "file"):
             for line in outcome.advice.command.splitlines():
@@ -113,26 +179,44 @@ def rows(outcome: Outcome, *, lang: str, unicode: bool) -> Iterator[Row]:
         yield Row((("head", f"{say('edit', lang)}: {outcome.file}"),), 2)
         for line in outcome.diff:
             yield Row(((_LINE_STYLES.get(line[:1], ""), line),), 4, copy=True)
-    if outcome.state in ("planned", "by-hand"):
-        return
-    mark = {"ok": "✓ " if unicode else "+ ", "error": "✗ " if unicode else "x "}.get(_STYLES.get(outcome.state, ""), "")
-    yield Row(((_STYLES.get(outcome.state, ""), mark), ("", say(outcome.state, lang))))
-    yield from _rest(outcome, lang)
+        yield from _by_hand(outcome, lang)
+
+
+def _by_hand(outcome: Outcome, lang: str) -> Iterator[Row]:
+    """Changes that are left to the user."""
+    if outcome.by_hand and outcome.diff:
+        yield Row((("head", say("by_hand", lang)),), 2)
+    for place, old, new, why in outcome.by_hand:
+        words = f"{old} → {new or say('leave_out', lang)}" if old else f"{say('add', lang)} {new}"
+        reason = say(why, lang) if why == "build-unknown" else why
+        yield Row((("quiet", f"{place}: "), ("", words), ("quiet", f"  ({reason})" if reason else "")), 4)
+    if outcome.command:
+        yield Row((("head", say("whole", lang)),), 2)
+        yield Row((("command", outcome.command),), 4, copy=True)
 
 
 def _rest(outcome: Outcome, lang: str) -> Iterator[Row]:
     if outcome.detail:
         yield Row((("", outcome.detail),), 2)
+    if not outcome.diff and outcome.command:
+        yield from _by_hand(outcome, lang)
     if outcome.new_shell:
         yield Row((("", say("new_shell", lang)),), 2)
+    if outcome.state in ("launch-done", "launch-partly"):
+        if outcome.running:
+            yield Row((("warning", say("running", lang).format(url=outcome.running)),), 2)
+        yield Row((("", say("restart", lang) + ":" if outcome.restart else say("restart_own", lang)),), 2)
+        if outcome.restart:
+            yield Row((("command", outcome.restart),), 4, copy=True)
     if outcome.state in ("undone", "undo-changed", "undo-lost"):
         yield Row((("quiet", outcome.file),), 2, copy=True)
     if outcome.backup and outcome.state != "undone":
         yield Row((("quiet", f"{say('backup', lang)}: {outcome.backup}"),), 2, copy=True)
-    if outcome.backup and outcome.state == "cured":
+    if outcome.backup and outcome.state in ("cured", "launch-done", "launch-partly"):
         yield Row((("quiet", say("undo", lang)),), 2)
     for finding in outcome.left:
-        yield Row((("error", f"{say('left', lang)}: "), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2)
+        style = "error" if finding.severity == "error" else "warning"
+        yield Row(((style, f"{say('left', lang)}: "), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2)
 
 
 def as_json(outcome: Outcome) -> str:
@@ -154,5 +238,10 @@ def as_json(outcome: Outcome) -> str:
         "detail": outcome.detail,
         "new_shell": outcome.new_shell,
         "left": [{"rule": item.rule, "title": item.title} for item in outcome.left],
+        "gone": [{"rule": item.rule, "title": item.title} for item in outcome.gone],
+        "by_hand": [item._asdict() for item in outcome.by_hand],
+        "command": outcome.command or None,
+        "restart": outcome.restart or None,
+        "running": outcome.running or None,
     }
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -66,14 +66,15 @@ def rows(
         other = bool(finding.instead_of)
         if other and not report.findings[number - 1].instead_of:
             yield Row((("head", say("instead", lang)),))
-        yield from _finding(finding, marks, lang, verbose, brief=other or (brief and number > 0 and not verbose))
+        short = other or (brief and number > 0 and not verbose)
+        yield from _finding(finding, marks, lang, verbose, brief=short, file=report.launch_file)
         yield Row(())
     if not report.findings and report.found_nothing:
         state = "ok" if report.healthy else "unknown"
         yield Row((("ok" if report.healthy else "quiet", f"{marks[state]} "), ("", report.found_nothing)))
         yield Row(())
     for correction in report.corrections:
-        yield from _correction(correction, lang)
+        yield from _correction(correction, lang, report.launch_file)
         yield Row(())
     if subjects:
         yield Row((("head", say("looked_at", lang)),))
@@ -96,7 +97,7 @@ def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]
 
 
 def _finding(
-    finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False
+    finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False, file: str = ""
 ) -> Iterator[Row]:
     label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}: "
     yield Row(
@@ -110,9 +111,9 @@ def _finding(
         yield Row((("head", say("do_first", lang)),), 2)
         yield from _advice(advice, lang)
         if advice.edits:
-            yield Row(
-                (("quiet", say("fix_hint", lang)), ("command", f"doctor fix --rule {finding.rule}")), 6, copy=True
-            )
+            yield _hint(f"--rule {finding.rule}", lang)
+        elif advice.launch and file:
+            yield _hint(f"--launch {file}", lang)
     if brief:
         yield from _decide(finding, lang)
         return
@@ -142,7 +143,19 @@ def _finding(
             yield Row((("quiet", link),), 4, copy=True)
 
 
-def _correction(correction: Correction, lang: str) -> Iterator[Row]:
+def _hint(words: str, lang: str) -> Row:
+    """How doctor makes the edit itself."""
+    return Row((("quiet", say("fix_hint", lang)), ("command", f"doctor fix {words}")), 6, copy=True)
+
+
+def _correction(correction: Correction, lang: str, file: str = "") -> Iterator[Row]:
+    if correction.together and correction.command is not None:
+        name = f" {correction.name}" if correction.name else ""
+        yield Row((("head", say("together", lang) + name),))
+        yield Row((("command", correction.command),), 4, copy=True)
+        if file:
+            yield _hint(f"--launch {file}", lang)
+        return
     if all(not words for _, words, _, _ in correction.changes) and correction.changes:
         yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
         yield from (Row((("quiet", why),), 2) for _, _, _, why in correction.changes)

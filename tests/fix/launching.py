@@ -45,7 +45,5 @@ def put_right(folder, name, text, *, build=NUMBER, siblings=None, facts=None, ru
     hand = Hand(LaunchFiles(outside, str(folder / name), load_table(outside), inside=False), vault)
     improved = improve(hand, bench, rule)
     texts = {path.rpartition("/")[2]: changed for path, changed in hand.changed.items()}
-    arguments = [
-        " ".join(hidden(item.command.words, vault)[item.command.first :]) for item in hand.now
-    ]
+    arguments = [" ".join(hidden(item.command.words, vault)[item.command.first :]) for item in hand.now]
     return Fixed(texts, arguments, improved, vault)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.launch.command_text import hidden, kept
@@ -85,6 +84,8 @@ def of_variables(launch: Launch, command: Command) -> list[Wanted]:
 
 def towards(command: Command, launch: Launch, wanted: Sequence[str], vault: Vault) -> list[Wanted]:
     """The changes that make a command what a remedy wants, the last ones first; [] where they cannot be told."""
+    from difflib import SequenceMatcher
+
     places = sorted(kept(command.words))
     now = hidden(command.words, vault)
     before = split_command(launch.command) if isinstance(launch.command, str) else []

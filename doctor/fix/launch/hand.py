@@ -99,8 +99,12 @@ class Hand:
         words = self.now[at].command.words
         first = self.now[at].command.first
         new = tuple(revealed(word, self.vault) for word in change.words)
-        places = [place for place in range(len(words), first, -1) if not (words[place - 1].open or words[place - 1].maybe)]
-        places += [place for place in range(len(words), first, -1) if words[place - 1].open and not words[place - 1].maybe]
+        places = [
+            place for place in range(len(words), first, -1) if not (words[place - 1].open or words[place - 1].maybe)
+        ]
+        places += [
+            place for place in range(len(words), first, -1) if words[place - 1].open and not words[place - 1].maybe
+        ]
         for place in places[:ANCHORS]:
             if place < len(words) and not words[place].text.startswith("-"):
                 continue  # between an option and its value
@@ -115,7 +119,9 @@ class Hand:
 
         def tried() -> Iterator[tuple[str, spots.Patch]]:
             for real, text in self._texts(file):
-                for patch in variable_spots.rewritten(text, self.files.kind, line if real == self._first(file) else 1, change):
+                for patch in variable_spots.rewritten(
+                    text, self.files.kind, line if real == self._first(file) else 1, change
+                ):
                     yield real, patch
 
         if not self._try(at, change, tried(), allowed):

@@ -107,7 +107,9 @@ class Paper:
             words = [word._replace(text=text) for word, text in zip(words, texts, strict=True)]
         else:
             near = words[min(change.first, len(words) - 1)]
-            new = [near._replace(text=text, open=False) for text in texts[change.first : change.first + len(change.words)]]
+            new = [
+                near._replace(text=text, open=False) for text in texts[change.first : change.first + len(change.words)]
+            ]
             if change.free:
                 new = [word._replace(maybe=False) for word in new]
             words[change.first : change.end] = new
@@ -161,7 +163,8 @@ class _Run:
         if key not in self._judged:
             self._judged[key] = self._bench.judged(at, command)
             for finding in every(found.findings if (found := self._judged[key]) else ()):
-                self._told.setdefault(finding.rule, finding)
+                if not finding.instead_of:
+                    self._told.setdefault(finding.rule, finding)
         return self._judged[key]
 
     # --- what the build wants written otherwise ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ _LISTS = ("powershell", "compose", "llama-swap", "dockerfile")
 """Languages with lists whose items are parted by commas."""
 _YAML = ("compose", "llama-swap")
 _GOES_ON = {"batch": "^", "powershell": "`"}
+_MORE = r"""(?:[ \t]+(?:"[^"\r\n]*"|'[^'\r\n]*'|[^\s"']+))"""
 SPOTS_LIMIT = 60
 
 
@@ -106,7 +107,7 @@ def rewritten(text: str, kind: str, spot: Spot, words: Sequence[str]) -> Iterato
 
 def followed(text: str, kind: str, spot: Spot, word: str, words: Sequence[str]) -> Iterator[Patch]:
     """Words added behind one: on a line of their own where the words around have theirs, else on the same."""
-    first, last = spot.outer
+    last = spot.outer[1]
     parts = [_written(part, kind, "", item=False) for part in words]
     own = None if None in parts else _own_line(text, kind, last)
     if own is not None and words[0].startswith("-") and not _in_list(text, kind, spot):
@@ -119,7 +120,7 @@ def without(text: str, kind: str, spot: Spot, more: int = 0) -> Iterator[Patch]:
     """A word left out, with `more` that follow it on its line."""
     first, last = spot.outer
     if more:
-        rest = re.compile(r"""(?:[ \t]+(?:"[^"\r\n]*"|'[^'\r\n]*'|[^\s"']+)){%d}""" % more).match(text, last)
+        rest = re.compile(_MORE + f"{{{more}}}").match(text, last)
         if rest is None:
             return
         last = rest.end()
@@ -234,7 +235,12 @@ def _comment(line: str) -> bool:
 def _written(word: str, kind: str, quote: str, *, item: bool) -> str | None:
     """A word as the language writes it, in the quotes of the one it stands for; None where that is not known."""
     if PLAIN.fullmatch(word):
-        if not quote and item and kind in _YAML and not (_YAML_TEXT.fullmatch(word) and not _YAML_OTHER.fullmatch(word)):
+        if (
+            not quote
+            and item
+            and kind in _YAML
+            and not (_YAML_TEXT.fullmatch(word) and not _YAML_OTHER.fullmatch(word))
+        ):
             quote = '"'
         if not quote and item and kind == "powershell":
             quote = "" if word.isdigit() else "'"
