@@ -117,13 +117,14 @@ def of_logs(
     from doctor.logs.paste import Paste
 
     rules = [rule for rule in knowledge.rules if rule.id.startswith("build/")]
+    here = replace(nothing_known("a build log"), cuda=facts.cuda, gpu=facts.gpu)
     found: list[Finding] = []
     for path, text in logs(outside, outside.real_path(folder)):
         hits = Matcher(rules).sift(Paste([text.encode()]))
-        for finding in diagnose(
-            rules, nothing_known("a build log"), hits, lang=lang, source=path, clean=clean
-        ).findings:
-            if finding.evidence and finding.rule not in [told.rule for told in found]:
+        met = [rule for rule in rules if any(symptom.pattern in hits for symptom in rule.symptoms)]
+        for finding in diagnose(met, here, hits, lang=lang, source=path, clean=clean).findings:
+            in_log = any(evidence.line is not None for evidence in finding.evidence)
+            if in_log and finding.rule not in [told.rule for told in found]:
                 found.append(finding)
     return tuple(found)
 
@@ -133,7 +134,8 @@ def cmake_line(outside: Outside, facts: Facts, lang: str) -> Correction:
     from doctor.engine.load import read_table, rules_folder
     from doctor.facts.build.cmake_line import plan
 
-    made = plan(read_table(outside, rules_folder(outside), "cuda"), known(facts.gpu), known(facts.cuda))
+    table = read_table(outside, rules_folder(outside), "cuda")
+    made = plan(table, known(facts.gpu), known(facts.cuda), windows=outside.platform == "win32")
     return Correction(
         say("cmake_line", lang), None, tuple(("", "", None, words) for words in made.remarks), made.command
     )

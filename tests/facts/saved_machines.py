@@ -16,7 +16,7 @@ from doctor.facts.gpu import record as gpu
 from doctor.facts.machine import record as machine
 from doctor.facts.record import to_json
 from tests.facts.nvml import LIBRARY, REPOSITORY, build_stub, run_python
-from tests.facts.tree import Link, Tree, cpuinfo, disk, gpu_on_bus, meminfo, os_release
+from tests.facts.tree import Link, Tree, cpuinfo, disk, gpu_on_bus, host_config, meminfo, os_release
 
 FOLDER = REPOSITORY / "fixtures" / "machines"
 
@@ -53,6 +53,9 @@ def driver(version):
     }
 
 
+HOST_LIMITS = {"12.6": (13, 19, 1950), "12.8": (14, 20, 1950), "13.0": (15, 21, 1950)}
+
+
 def toolkit(version, runtime, cublas):
     """A CUDA toolkit of which the loader's cache knows the libraries."""
     folder = f"/usr/local/cuda-{version}"
@@ -60,6 +63,7 @@ def toolkit(version, runtime, cublas):
     return {
         f"{folder}/version.json": json.dumps({"cuda": {"version": runtime}}),
         f"{folder}/bin/nvcc": "",
+        f"{folder}/include/crt/host_config.h": host_config(*HOST_LIMITS[version]),
         f"{folder}/lib64/libcudart.so.{runtime}": "",
         f"{folder}/lib64/libcudart.so.{major}": Link(f"libcudart.so.{runtime}"),
         f"{folder}/lib64/libcublas.so.{cublas}": "",

@@ -5,7 +5,7 @@ import pytest
 from doctor.facts.cuda.record import Library, Toolkit, collect
 from doctor.facts.record import Unknown, from_json, to_json
 from doctor.outside import Outside, OutsideError
-from tests.facts.tree import Link, Tree
+from tests.facts.tree import Link, Tree, host_config
 
 NVCC = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release {}, V{}.93\nBuild cuda\n"
 DRIVER = "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05"
@@ -17,6 +17,7 @@ FILES = {
     "/usr/lib/x86_64-linux-gnu/libcublasLt.so.12": "",
     "/usr/local/cuda-12.8/version.json": '{"cuda": {"name": "CUDA SDK", "version": "12.8.1"}}',
     "/usr/local/cuda-12.8/bin/nvcc": "",
+    "/usr/local/cuda-12.8/include/crt/host_config.h": host_config(14, 20, 1950),
     "/usr/local/cuda-12.8/lib64/libcudart.so.12.8.90": "",
     "/usr/local/cuda-12.8/lib64/libcudart.so.12": Link("libcudart.so.12.8.90"),
     "/usr/local/cuda-12.8/lib64/libcudart.so": Link("libcudart.so.12"),
@@ -71,6 +72,12 @@ def test_usual_linux(tmp_path):
             "GGML_CUDA_ENABLE_UNIFIED_MEMORY": "1",
             "NVIDIA_VISIBLE_DEVICES": "all",
         },
+        "host_compilers": [],
+        "host_compiler": None,
+        "newest_gcc": 14,
+        "newest_clang": 19,
+        "newest_msvc": 1949,
+        "fitting_compiler": None,
     }
 
 

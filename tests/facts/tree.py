@@ -134,3 +134,13 @@ def gpu_on_bus(address, *, driver="nvidia", device="0x2204", vendor="0x10de", ki
         files[f"/sys/bus/pci/drivers/{driver}"] = None
         files[f"{folder}/driver"] = Link(f"/sys/bus/pci/drivers/{driver}")
     return files
+
+
+def host_config(gcc, clang, msvc):
+    """The lines of a toolkit's include/crt/host_config.h that refuse compilers: gcc above, clang and _MSC_VER from there on."""
+    return (
+        "#if defined(__GNUC__)\n"
+        f"#if __GNUC__ > {gcc}\n#error -- unsupported GNU version! gcc versions later than {gcc} are not supported!\n#endif\n"
+        f"#if (__clang_major__ >= {clang}) || (__clang_major__ < 3)\n#error -- unsupported clang version!\n#endif\n#endif\n"
+        f"#if _MSC_VER < 1910 || _MSC_VER >= {msvc}\n#error -- unsupported Microsoft Visual Studio version!\n#endif\n"
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doctor.facts.cuda.host import Limits
+from doctor.facts.cuda.host import fitting as fitting_compiler
 from doctor.facts.record import known
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class _Choice(NamedTuple):
     on_path: bool
 
 
-def plan(table: dict[str, Any], gpu: Gpu | None, cuda: Cuda | None) -> BuildPlan:
+def plan(table: dict[str, Any], gpu: Gpu | None, cuda: Cuda | None, *, windows: bool = False) -> BuildPlan:
     """How to configure llama.cpp here. `table` is rules/tables/cuda.toml."""
     devices = known(gpu.devices) if gpu is not None else None
     cards = sorted({sm for device in devices or () if (sm := known(device.sm)) is not None})
@@ -43,22 +45,40 @@ def plan(table: dict[str, Any], gpu: Gpu | None, cuda: Cuda | None) -> BuildPlan
         words = f"toolkit {found} cannot compile for {_names(cards)}"
         return BuildPlan(None, (f"{words}: install {needed}" if needed else f"{words}: no toolkit knows all of them",))
     chosen = next((item for item in fitting if item.on_path), max(fitting))
-    row = _row(table, chosen.version)
     compiler = "" if chosen.on_path else f" -DCMAKE_CUDA_COMPILER={chosen.path}/bin/nvcc"
     architectures = ";".join(map(str, cards))
     quoted = f'"{architectures}"' if len(cards) > 1 else architectures
-    remarks = [f"toolkit {_dotted(chosen.version)}, {_names(cards)}"]
-    if row is not None:
-        remarks.append(f"gcc {row['gcc']} or older")
+    host, about_host = _host(table, cuda, _dotted(chosen.version))
+    driver = driver_for(table, chosen.version[0], windows=windows)
+    remarks = [f"toolkit {_dotted(chosen.version)}, {_names(cards)}", *about_host]
+    if driver is not None:
+        remarks.append(f"what it builds runs on driver {driver} or newer")
     return BuildPlan(
-        f"cmake -B build -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES={quoted}{compiler} && cmake --build build --config Release -j",
+        f"cmake -B build -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES={quoted}{compiler}{host}"
+        " && cmake --build build --config Release -j",
         tuple(remarks),
     )
 
 
+def _host(table: dict[str, Any], cuda: Cuda | None, version: str) -> tuple[str, list[str]]:
+    """The option that names another C++ compiler where the usual one is too new, and remarks about it."""
+    row = row_of(table, version)
+    usual = known(cuda.host_compiler) if cuda is not None else None
+    if row is None or usual is None or usual.kind not in ("gcc", "clang"):
+        return "", [f"gcc {row['gcc']} or older"] if row is not None else []
+    limit = Limits(row["gcc"], row["clang"], None)
+    if (usual.major() or 0) <= row[usual.kind]:
+        return "", [f"{usual.kind} {usual.major() or ''}".rstrip() + f" is taken ({row[usual.kind]} or older)"]
+    other = fitting_compiler(known(cuda.host_compilers) or () if cuda is not None else (), limit)
+    refused = f"{usual.kind} {usual.major()} is too new for CUDA {version} ({usual.kind} {row[usual.kind]} or older)"
+    if other is not None:
+        return f" -DCMAKE_CUDA_HOST_COMPILER={other.path}", [refused]
+    return f" -DCMAKE_CUDA_HOST_COMPILER=g++-{row['gcc']}", [f"{refused}: install g++-{row['gcc']} first"]
+
+
 def needed_toolkit(table: dict[str, Any], cards: Sequence[int]) -> str | None:
     """The span of toolkits that compile for all these cards: "12.8 or newer", "11.1 to 12.9"; None when none does."""
-    rows = [row for row in table["toolkit"] if row["lowest"] <= min(cards) and max(cards) <= row["highest"]]
+    rows = [row for row in table["toolkit"] if set(cards) <= set(row["architectures"])]
     if not rows:
         return None
     newest = table["toolkit"][-1]["version"]
@@ -75,18 +95,20 @@ def driver_for(table: dict[str, Any], major: int, *, windows: bool) -> str | Non
     return row["windows" if windows else "linux"] if row is not None else None
 
 
-def _row(table: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any] | None:
+def row_of(table: dict[str, Any], version: str) -> dict[str, Any] | None:
     """What the table says of a toolkit: the last row that is not newer."""
-    found = [row for row in table["toolkit"] if _numbers(row["version"]) <= version]
+    found = [row for row in table["toolkit"] if _numbers(row["version"]) <= _numbers(version)]
     return found[-1] if found else None
 
 
 def _covers(table: dict[str, Any], version: tuple[int, ...], cards: Sequence[int]) -> bool:
-    row = _row(table, version)
+    """Whether a toolkit compiles for all cards; one that is newer than the table is taken to know all newer ones."""
+    row = row_of(table, _dotted(version))
     if row is None:
         return False
+    known_cards = row["architectures"]
     newer = version > _numbers(table["toolkit"][-1]["version"])
-    return bool(row["lowest"] <= min(cards) and (newer or max(cards) <= row["highest"]))
+    return all(card in known_cards or (newer and card > min(known_cards)) for card in cards)
 
 
 def _toolkits(cuda: Cuda | None) -> list[_Choice]:

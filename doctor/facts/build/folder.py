@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from doctor.facts.build.cache import cmake_of, configured, of_cache
 from doctor.facts.build.output import GPU_BACKENDS
-from doctor.facts.build.record import Build, cmake_of, configured
+from doctor.facts.build.record import Build, code_in
 from doctor.facts.record import Unknown, known, not_collected
 from doctor.outside import OutsideError
 
@@ -30,10 +31,10 @@ def collect(outside: Outside, folder: str) -> Build:
         not_collected(Build, "only the build folder was read; the program in it is run when you name it: --binary"),
         source="build-dir",
         cmake=found.settings,
-        cmake_unused=found.unused,
-        cuda_architectures=found.architectures,
         backends=tuple(sorted(backends)) if backends else ("CPU",),
         gpu_backend=bool(backends & GPU_BACKENDS),
+        **of_cache(found),
+        **code_in(outside, None, f"{folder.rstrip('/')}/bin", found),
     )
 
 

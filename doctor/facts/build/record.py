@@ -6,8 +6,10 @@ import ntpath
 import posixpath
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from doctor.facts.build.cache import Cache, cmake_of, code_of_cache, configured, of_cache
+from doctor.facts.cuda.host import HostCompiler
 from doctor.facts.record import Fact, Unknown, known, not_collected
 
 if TYPE_CHECKING:
@@ -19,10 +21,6 @@ VERSION_SECONDS = 15.0
 HELP_SECONDS = 4.0
 DEVICES_SECONDS = 30.0  # starting CUDA on a slow driver takes seconds
 DEVICES_SINCE = 4167  # --list-devices
-CACHE_LIMIT = 4 << 20
-_CACHE_LINE = re.compile(
-    r"((?:GGML|LLAMA)_\w+|CMAKE_(?:CUDA|HIP)_(?:ARCHITECTURES|COMPILER)|CMAKE_BUILD_TYPE):([A-Z]+)=(.*)"
-)
 _MISSING_LIBRARY = re.compile(
     r"error while loading shared libraries: .{1,300}|Library not loaded: .{1,300}|image not found.{0,100}"
 )
@@ -64,8 +62,12 @@ class Build:
     of `--list-devices`, of the libraries beside the binary and of its build folder (CUDA, Vulkan, HIP, Metal, SYCL,
     CPU, …). `gpu_backend` is whether any of them drives a GPU. `devices` are those `--list-devices` names, none on a
     CPU build. `cmake` holds GGML_*, LLAMA_*, CMAKE_CUDA_ARCHITECTURES and the like of CMakeCache.txt, absent outside a
-    build folder; `cmake_unused` are those of them that were given and that llama.cpp never asked for, and
-    `cuda_architectures` the compute capabilities it was compiled for (86), unknown for "native".
+    build folder; `cmake_unused` are those of them that were given and that llama.cpp never asked for, `cmake_renamed`
+    what to give instead ("-DGGML_HIP=ON"), `generator` what cmake made ("Ninja"). `cuda_compiler_version` ("12.4") and
+    `host_compiler` are nvcc and the C++ compiler it was configured with. `cuda_native` are the compute capabilities it
+    holds machine code for (86: serves later ones of the same major number), `cuda_ptx` those of code that the driver
+    translates for them and any later one, `cuda_architectures` both; read from `cuda_read_from`: the CUDA library, or
+    CMakeCache.txt, where "native" leaves them unknown. Absent without CUDA.
     """
 
     path: Fact[str]
@@ -80,15 +82,14 @@ class Build:
     devices: Fact[tuple[BuildDevice, ...]]
     cmake: Fact[dict[str, str]]
     cmake_unused: Fact[tuple[str, ...]]
+    cmake_renamed: Fact[tuple[str, ...]]
+    generator: Fact[str]
+    cuda_compiler_version: Fact[str]
+    host_compiler: Fact[HostCompiler]
     cuda_architectures: Fact[tuple[int, ...]]
-
-
-class Cache(NamedTuple):
-    """What CMakeCache.txt says."""
-
-    settings: dict[str, str]
-    unused: tuple[str, ...]
-    architectures: Fact[tuple[int, ...]]
+    cuda_native: Fact[tuple[int, ...]]
+    cuda_ptx: Fact[tuple[int, ...]]
+    cuda_read_from: Fact[str]
 
 
 def collect(outside: Outside, *, option: str | None, launch: Fact[Launch]) -> Build:
@@ -130,7 +131,8 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
     answer = _run(outside, [path, "--version"], VERSION_SECONDS, environ)
     if isinstance(answer, Unknown):
         silent = not_collected(Build, answer.reason)
-        return replace(silent, path=path, source=source, cmake=cmake, **_of_cache(cache))
+        told = {**of_cache(cache), **code_in(outside, path, folder, cache)}
+        return replace(silent, path=path, source=source, cmake=cmake, **told)
     version = parse_version(f"{answer.stdout}\n{answer.stderr}")
     identity = identify(outside, version.number, version.commit) if version else None
     number = known(identity.number) if identity else None
@@ -144,7 +146,8 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
             words = f"{listed.stdout}\n{listed.stderr}"
             found = parse_devices(words)
             devices = Unknown("--list-devices printed no list") if found is None else found
-    backends = backends_of(known(devices) or (), _libraries(outside, folder), words) | configured(cmake)
+    libraries = [name for _, name in _libraries(outside, folder)]
+    backends = backends_of(known(devices) or (), libraries, words) | configured(cmake)
     if not backends and isinstance(devices, tuple):
         backends = {
             "CPU"
@@ -163,7 +166,7 @@ def _asked(outside: Outside, path: str, source: str, environ: dict[str, str]) ->
         gpu_backend=bool(backends & GPU_BACKENDS) if backends else unread,
         devices=devices,
         cmake=cmake,
-        **_of_cache(cache),
+        **{**of_cache(cache), **code_in(outside, path, folder, cache)},
     )
 
 
@@ -212,74 +215,37 @@ def _parent(path: str) -> str:
     return folder
 
 
-def _libraries(outside: Outside, folder: str) -> list[str]:
-    """Names of the files beside the program and in the lib folders that belong to it."""
+def _libraries(outside: Outside, folder: str) -> list[tuple[str, str]]:
+    """(folder, name) of the libraries beside the program and in the lib folders that belong to it."""
     from doctor.outside import OutsideError
 
-    names = []
+    found = []
     join = (ntpath if "\\" in folder else posixpath).join
-    for place in (
-        folder,
-        join(_parent(folder), "lib"),
-        join(_parent(folder), "lib64"),
-        join(_parent(folder), "libexec"),
-    ):
+    above = _parent(folder)
+    for place in (folder, join(above, "lib"), join(above, "lib64"), join(above, "libexec")):
         try:
-            names += [name for name in outside.list_folder(place) if "ggml-" in name.lower()]
+            found += [(place, name) for name in outside.list_folder(place) if "ggml-" in name.lower()]
         except OutsideError:
             continue
-    return names
+    return found
 
 
-def _of_cache(cache: Fact[Cache]) -> dict[str, Any]:
-    if isinstance(cache, Cache):
-        return {"cmake_unused": cache.unused, "cuda_architectures": cache.architectures}
-    return {"cmake_unused": cache, "cuda_architectures": cache}
+def code_in(outside: Outside, path: str | None, folder: str, cache: Fact[Cache]) -> dict[str, Any]:
+    """The compute capabilities compiled in: as the CUDA library in a folder or the program itself has them, else as cmake was
+    told.
+    """
+    from doctor.facts.build.device_code import DeviceCode, device_code, library_in
 
-
-def cmake_of(outside: Outside, folder: str) -> Fact[Cache]:
-    """Settings of the build folder the program lies in (build/bin, build/bin/Release); absent when it lies in none."""
-    from doctor.outside import OutsideError
-
-    join = (ntpath if "\\" in folder else posixpath).join
-    for _ in range(3):
-        try:
-            text = outside.read_text(join(folder, "CMakeCache.txt"), CACHE_LIMIT)
-        except OutsideError as error:
-            if error.kind != "missing":
-                return Unknown(str(error))
-            folder = _parent(folder)
-            continue
-        found: dict[str, str] = {}
-        unused: list[str] = []
-        for line in text.splitlines():
-            entry = _CACHE_LINE.fullmatch(line.strip())
-            if entry and entry[2] not in ("INTERNAL", "STATIC") and len(found) < 500:
-                found[entry[1]] = entry[3][:500]
-                # -DNAME=… alone leaves this type until an option() of that name is met: none was.
-                if entry[2] == "UNINITIALIZED" and not entry[1].startswith("CMAKE_"):
-                    unused.append(entry[1])
-        return Cache(found, tuple(unused), _architectures(found.get("CMAKE_CUDA_ARCHITECTURES")))
-    return None
-
-
-def _architectures(text: str | None) -> Fact[tuple[int, ...]]:
-    """ "86;89", "75-virtual;86-real", "120a-real" as numbers."""
-    if text is None:
-        return None
-    numbers = [int(found[1]) for part in text.split(";") if (found := re.match(r"\s*(\d{2,3})", part))]
-    if not numbers:
-        return Unknown(f"CMAKE_CUDA_ARCHITECTURES is {text[:40]!r}: what that was is known only where it was built")
-    return tuple(sorted(set(numbers)))
-
-
-def configured(cmake: Fact[dict[str, str]]) -> set[str]:
-    """Backends a build folder was configured for."""
-    from doctor.facts.build.output import CMAKE_BACKENDS
-
-    settings = known(cmake) or {}
-    return {
-        backend
-        for name, backend in CMAKE_BACKENDS.items()
-        if settings.get(name, "").upper() in ("ON", "1", "TRUE", "YES")
-    }
+    place = next((f"{where}/{name}" for where, name in _libraries(outside, folder) if library_in([name])), None)
+    file = place or (outside.real_path(path) if path else None)
+    found = device_code(outside, file) if file else None
+    if isinstance(found, DeviceCode):
+        return {
+            "cuda_native": found.native,
+            "cuda_ptx": found.ptx,
+            "cuda_architectures": tuple(sorted({*found.native, *found.ptx})),
+            "cuda_read_from": found.source,
+        }
+    if isinstance(cache, Cache) and (place is None or isinstance(found, Unknown)):
+        return code_of_cache(cache)
+    return dict.fromkeys(("cuda_native", "cuda_ptx", "cuda_architectures", "cuda_read_from"), found)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.attempt import attempt
+from doctor.facts.cuda.host import HostCompiler, Limits, find_compilers, fitting, limits, taken
 from doctor.facts.cuda.loader import find_libraries
 from doctor.facts.record import Fact, Unknown
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from doctor.outside import Outside
 
@@ -61,7 +62,10 @@ class Cuda:
     Of each library the one the loader takes comes first: `LD_LIBRARY_PATH`, the loader's cache, the usual folders; on
     Windows System32, then PATH. A folder that only a program's own search path names is not among them.
     `nvcc` is the compiler on PATH. `environment` holds the CUDA_*, GGML_CUDA_*, NVIDIA_VISIBLE_DEVICES and
-    NVIDIA_DRIVER_CAPABILITIES variables that are set here; a service may have others.
+    NVIDIA_DRIVER_CAPABILITIES variables that are set here; a service may have others. `host_compilers` are the C++
+    compilers on PATH, `host_compiler` the one nvcc takes unless it is told another; `newest_gcc`, `newest_clang` (major
+    versions) and `newest_msvc` (_MSC_VER) the newest that this toolkit accepts; `fitting_compiler` the newest one here
+    that it accepts, None when there is none.
     """
 
     toolkits: Fact[tuple[Toolkit, ...]]
@@ -71,6 +75,12 @@ class Cuda:
     libcudart: Fact[tuple[Library, ...]]
     libcublas: Fact[tuple[Library, ...]]
     environment: Fact[dict[str, str]]
+    host_compilers: Fact[tuple[HostCompiler, ...]]
+    host_compiler: Fact[HostCompiler]
+    newest_gcc: Fact[int]
+    newest_clang: Fact[int]
+    newest_msvc: Fact[int]
+    fitting_compiler: Fact[HostCompiler]
 
 
 def collect(outside: Outside) -> Cuda:
@@ -85,15 +95,42 @@ def collect(outside: Outside) -> Cuda:
             return found
         return tuple(Library(item.name, item.path, item.real_path, item.version) for item in found if item.stem == stem)
 
+    toolkits = attempt(lambda: _toolkits(outside, compiler, nvcc))
+    compilers = attempt(lambda: find_compilers(outside))
+    most = _limits(outside, nvcc, nvcc_version, toolkits)
     return Cuda(
-        toolkits=attempt(lambda: _toolkits(outside, compiler, nvcc)),
+        toolkits=toolkits,
         nvcc=nvcc,
         nvcc_version=nvcc_version,
         libcuda=libraries("libcuda"),
         libcudart=libraries("libcudart"),
         libcublas=libraries("libcublas"),
         environment=attempt(lambda: _environment(outside)),
+        host_compilers=compilers,
+        host_compiler=_with(compilers, lambda found: taken(outside, nvcc, found)),
+        newest_gcc=most.gcc,
+        newest_clang=most.clang,
+        newest_msvc=most.msvc,
+        fitting_compiler=_with(compilers, lambda found: fitting(found, most)),
     )
+
+
+def _with(compilers: Any, what: Callable[[tuple[HostCompiler, ...]], Fact[HostCompiler]]) -> Fact[HostCompiler]:
+    """What follows from the compilers here; unknown where they are."""
+    return compilers if isinstance(compilers, Unknown) else attempt(lambda: what(compilers))
+
+
+def _limits(outside: Outside, nvcc: Fact[str], version: Fact[str], toolkits: Fact[tuple[Toolkit, ...]]) -> Limits:
+    """The host compilers that the nvcc on PATH takes, else the first toolkit's; absent where there is no toolkit."""
+    path = ntpath if outside.platform == "win32" else posixpath
+    folder: str | None = None
+    if isinstance(nvcc, str):
+        folder = path.dirname(path.dirname(outside.real_path(nvcc)))
+    elif isinstance(toolkits, tuple) and toolkits:
+        folder, version = toolkits[0].path, toolkits[0].version
+    nothing = version if isinstance(version, Unknown) else None
+    found = Limits(nothing, nothing, nothing) if folder is None else attempt(lambda: limits(outside, folder, version))
+    return Limits(found, found, found) if isinstance(found, Unknown) else found
 
 
 class _Compiler:
