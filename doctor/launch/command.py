@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.launch.publish import HOST_NETWORK, Published, published
 from doctor.launch.words import Word, split
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ _SURE_PROGRAM = re.compile(r"llama-server(?:-[\w.-]+)?", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _POWERSHELL_VARIABLE = re.compile(r"\$env:([A-Za-z_]\w*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
 _PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|cmd:)", re.IGNORECASE)
-_PORTS = re.compile(r"(?:[^\s]*:)?(\d{1,5}):(\d{1,5})(?:/tcp)?")
 _MOUNT = re.compile(r"((?:[A-Za-z]:)?[^:]+):(/[^:]*)(?::[\w,]+)?")
 _LLAMA_IMAGE = re.compile(r"llama", re.IGNORECASE)
 _FOREIGN_MODULES = ("llama_cpp.server",)
@@ -41,7 +41,7 @@ class Command(NamedTuple):
     `program` is the word that names it, None where only options were given or the image brings it along. `words` are
     all words, wrappers and variables in front included; `first` is the index of the first argument of the server
     itself. `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name.
-    `ports` are (host, container) pairs, `mounts` (host folder, container folder) pairs. `foreign` names a server that
+    `ports` are those that lead out of the container, `mounts` (host folder, container folder) pairs. `foreign` names a server that
     is not llama-server: its options are its own. `places` says where a variable is set: (file, line), the file "" when it
     is the command's own.
     """
@@ -51,7 +51,7 @@ class Command(NamedTuple):
     first: int
     variables: dict[str, str]
     image: str | None
-    ports: tuple[tuple[int, int], ...] = ()
+    ports: tuple[Published, ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
     foreign: str | None = None
     places: Mapping[str, tuple[str, int]] = {}
@@ -178,20 +178,25 @@ def _container(words: list[Word]) -> Command | None:
     if start is None:
         return None
     variables: dict[str, str] = {}
-    ports: list[tuple[int, int]] = []
+    ports: list[Published] = []
+    own_network = False
     mounts: list[tuple[str, str]] = []
     entrypoint = None
     index = start + 1
     while index < len(words) and words[index].text.startswith("-"):
         name, equals, value = words[index].text.partition("=")
+        word = words[index]
         index += 1
         if not equals and name not in _CONTAINER_SWITCHES and index < len(words):
-            value = words[index].text
+            word = words[index]
+            value = word.text
             index += 1
         if name in ("-e", "--env") and (assignment := _ASSIGNMENT.fullmatch(value)):
             variables[assignment[1]] = assignment[2]
-        elif name in ("-p", "--publish") and (pair := _PORTS.fullmatch(value)):
-            ports.append((int(pair[1]), int(pair[2])))
+        elif name in ("-p", "--publish") and (port := published(word._replace(text=value))):
+            ports.append(port)
+        elif name in ("--network", "--net"):
+            own_network = value == "host"
         elif name in ("-v", "--volume") and (mount := _MOUNT.fullmatch(value)):
             mounts.append((mount[1], mount[2]))
         elif name == "--entrypoint":
@@ -206,6 +211,8 @@ def _container(words: list[Word]) -> Command | None:
         first += 1  # the entry script of the "full" images: --server starts llama-server
     if not (_LLAMA_IMAGE.search(image) or (entrypoint and _SURE_PROGRAM.search(entrypoint))):
         return None
+    if own_network:
+        ports = [_own_port(words[first:])]
     return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), tuple(mounts))
 
 
@@ -219,9 +226,21 @@ def composed(service: Service) -> Command | None:
     first = 0 if named is None else named + 1
     if named is None and words and words[0].text in ("--server", "-s") and ":full" in service.image:
         first = 1
-    ports = tuple((int(pair[1]), int(pair[2])) for text in service.ports if (pair := _PORTS.fullmatch(text)))
+    ports = tuple(port for word in service.ports if (port := published(word)))
+    if service.own_network:
+        ports = (_own_port(words[first:]),)
     mounts = tuple((found[1], found[2]) for text in service.volumes if (found := _MOUNT.fullmatch(text)))
     return Command(program, words, first, dict(service.environment), service.image or None, ports, mounts)
+
+
+def _own_port(arguments: Sequence[Word]) -> Published:
+    """The port of a server that has the machine's own network: the one it listens on."""
+    from itertools import pairwise
+
+    for word, value in pairwise(arguments):
+        if word.text == "--port" and value.text.isdigit() and len(value.text) < 6:
+            return Published(int(value.text), int(value.text), HOST_NETWORK, value.line, value.file)
+    return Published(8080, 8080, HOST_NETWORK)
 
 
 def _assignments(words: Sequence[Word]) -> Iterator[tuple[str, str]]:

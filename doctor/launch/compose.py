@@ -22,14 +22,15 @@ _BLOCK_MARKS = (">", "|", ">-", "|-", ">+", "|+", "")
 
 
 class Service(NamedTuple):
-    """A service as written: `command` and `entrypoint` as words, the others as texts."""
+    """A service as written. `own_network`: it has the machine's network, no ports of its own."""
 
     image: str
     command: tuple[Word, ...]
     entrypoint: tuple[Word, ...]
     environment: dict[str, str]
-    ports: tuple[str, ...]
+    ports: tuple[Word, ...]
     volumes: tuple[str, ...]
+    own_network: bool = False
 
 
 def services(text: str, line: int = 1) -> Iterator[Service]:
@@ -70,7 +71,7 @@ def _service(lines: list[str], first: int, last: int, indent: int, line: int) ->
         command=values.get("command", ()),
         entrypoint=values.get("entrypoint", ()),
         environment=variables,
-        ports=tuple(word.text for word in values.get("ports", ())),
+        ports=values.get("ports", ()),
         volumes=tuple(word.text for word in values.get("volumes", ())),
     )
 

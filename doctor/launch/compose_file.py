@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from doctor.launch.command import composed
 from doctor.launch.compose import Service
 from doctor.launch.definition import DEFINITIONS_LIMIT, Definition
 from doctor.launch.dotenv import fill_in, read_dotenv
+from doctor.launch.publish import Neighbour, looked_for
 from doctor.launch.shell import read_script
 from doctor.launch.words import Word, split
 from doctor.launch.yaml_tree import Node, Tree, load_yaml
@@ -37,13 +39,17 @@ def read_compose(text: str, siblings: Siblings, name: str = "") -> list[Definiti
     override = load_yaml(override_text, override_name) if override_text is not None else None
     dotenv = read_dotenv(siblings.text(".env") or "")
     values = {key: value for key, (value, _) in dotenv.items()}
-    found = []
+    found: list[Definition] = []
+    neighbours: list[Neighbour] = []
     for service_name, node in tree.pairs(tree.get(tree.root, "services")):
         layers = _layers(tree, node, siblings, 0)
         if override is not None and (over := override.get(override.root, "services", service_name)) is not None:
             layers.append((override, over))
-        found += _Service(service_name, layers, values, siblings).definitions()
-    return found[:DEFINITIONS_LIMIT]
+        service = _Service(service_name, layers, values, siblings)
+        servers = service.definitions()
+        found += servers
+        neighbours += [] if servers else service.neighbours()
+    return [item._replace(neighbours=tuple(neighbours)) for item in found[:DEFINITIONS_LIMIT]]
 
 
 def _override(name: str) -> str:
@@ -87,8 +93,9 @@ class _Service:
             command=command,
             entrypoint=entrypoint,
             environment=environment,
-            ports=tuple(self._ports((*entrypoint, *command))),
+            ports=tuple(self._ports()),
             volumes=tuple(self._volumes()),
+            own_network=self._scalar("network_mode") == "host",
         )
         gpu = self._gpu()
         script = self._script((*entrypoint, *command))
@@ -174,18 +181,28 @@ class _Service:
                 places[name] = (node.file, line)
         return values, places
 
-    def _ports(self, words: tuple[Word, ...]) -> Iterator[str]:
-        if self._scalar("network_mode") == "host":
-            texts = [word.text for word in words]
-            own = texts[texts.index("--port") + 1] if "--port" in texts[:-1] else "8080"
-            yield f"{own}:{own}"
+    def _ports(self) -> Iterator[Word]:
         for tree, node in self._every("ports"):
             for item in tree.items(node):
+                text = item.text
                 if item.kind == "map":
-                    published, target = _text(tree.get(item, "published")), _text(tree.get(item, "target"))
-                    yield self._fill(f"{published}:{target}", item.line)
-                else:
-                    yield self._fill(item.text, item.line)
+                    parts = [_text(tree.get(item, name)) for name in ("host_ip", "published", "target")]
+                    text = ":".join(parts if parts[0] else parts[1:])
+                yield Word(self._fill(text, item.line), item.line, False, item.file)
+
+    def neighbours(self) -> Iterator[Neighbour]:
+        """Where this service looks for a model server on its own loopback; none when it shares the machine's network."""
+        mode = self._scalar("network_mode")
+        if mode == "host" or mode.startswith(("service:", "container:")):
+            return
+        values, places = self._environment()
+        for variable, value in values.items():
+            file, line = places[variable]
+            yield from looked_for(self._name, variable, value, line, file)
+        for option, word in pairwise(self._words("command")):
+            if option.text.startswith("--"):
+                name = option.text.strip("-").replace("-", "_")
+                yield from looked_for(self._name, name, word.text, word.line, word.file)
 
     def _volumes(self) -> Iterator[str]:
         for tree, node in self._every("volumes"):

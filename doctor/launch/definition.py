@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from doctor.launch.command import Command
+    from doctor.launch.publish import Neighbour
 
 FILE_LIMIT = 256 << 10
 """Bytes of a launch file that are read. Real ones have a few kB."""
@@ -22,13 +23,15 @@ class Definition(NamedTuple):
     """A server that a file starts. `name` is its service, model, unit or section, "" where it has none.
 
     `gpu`: how the file asks for a GPU for a container ("device reservation", "runtime nvidia", …), None where it does not.
-    `unsure` are remarks on what could not be decided by reading alone.
+    `unsure` are remarks on what could not be decided by reading alone. `neighbours` are the places where other services of
+    a compose file look for a model server on their own loopback.
     """
 
     name: str
     command: Command
     gpu: str | None = None
     unsure: tuple[str, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 class Siblings(Protocol):

@@ -9,11 +9,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.launch.record import Launch, LaunchOption, OptionProblem
+from doctor.facts.launch.record import Launch, LaunchOption, Misdirected, OptionProblem
 from doctor.facts.record import Fact, Unknown, field_types
 from doctor.launch.command_text import command_text, fixed_text
 from doctor.launch.modelfile import OLLAMA
 from doctor.launch.options import Reading, read_arguments
+from doctor.launch.publish import HOST_NETWORK, meant_for
 from doctor.launch.values import as_integer, is_filled_in
 from doctor.launch.variables import kept, read_variables
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doctor.launch.command import Command
+    from doctor.launch.publish import Neighbour, Published
     from doctor.launch.table import OptionTable
     from doctor.launch.words import Word
     from doctor.secrets import Vault
@@ -34,7 +36,8 @@ class Origin(NamedTuple):
     """Where a command was read. `environment` is that of a process, None where the command's own variables are all.
 
     `file`, `kind`, `name` and `gpu` are those of a launch file's definition. `config` are the options of the config.ini
-    files llama.cpp reads by itself, each word with its file.
+    files llama.cpp reads by itself, each word with its file. `neighbours` are the other services of a compose file that look
+    for a model server on their own loopback.
     """
 
     source: str
@@ -51,6 +54,7 @@ class Origin(NamedTuple):
     gpu: str | None = None
     config: tuple[Word, ...] = ()
     config_files: tuple[str, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 def launch_record(command: Command, table: OptionTable, vault: Vault, build: int | None, origin: Origin) -> Launch:
@@ -126,14 +130,23 @@ class _Fields:
         if isinstance(load_mode, str):
             mlock = "mlock" in load_mode
         offload = self._switch("--kv-offload")
-        published = [host for host, inside in self._command.ports if inside == self._port_inside()]
+        out = next((port for port in self._command.ports if port.inside == self._port_inside()), None)
         key, token = self._api_key()
         return {
             "source": self._origin.source,
             "pid": self._origin.pid,
             "other_pids": self._origin.other_pids or None,
             "container": self._command.image or self._origin.container,
-            "published_port": published[0] if published else None,
+            "published_port": out.host if out and out.address != HOST_NETWORK else None,
+            "published_address": self._address(out),
+            "published_place": self._place(out.file, out.line) if out and out.line else None,
+            "misdirected": tuple(
+                Misdirected(*item[:3], right, self._place(item.file, item.line))
+                for item, right in meant_for(
+                    self._origin.neighbours, self._command.ports, self._port_inside(), self._origin.name
+                )
+            )
+            or None,
             "program": self._command.program,
             "command": command_text,
             "fixed_command": self._fixed,
@@ -178,6 +191,17 @@ class _Fields:
             "variable_places": self._places() or None,
             "config_files": self._origin.config_files or None,
         }
+
+    def _address(self, out: Published | None) -> Fact[str]:
+        """The address of this machine that leads to the server in the container."""
+        if out is None or out.address != HOST_NETWORK:
+            return out.address if out else None
+        host = self._text("--host")
+        return host if host is not None else "127.0.0.1"
+
+    def _place(self, file: str, line: int) -> str | None:
+        source = file or self._origin.file or ""
+        return f"{source}:{line}" if source else None
 
     def _places(self) -> dict[str, str]:
         """Variable -> "FILE:LINE", of those that are kept."""

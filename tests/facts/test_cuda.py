@@ -78,6 +78,7 @@ def test_usual_linux(tmp_path):
         "newest_clang": 19,
         "newest_msvc": 1949,
         "fitting_compiler": None,
+        "container_toolkit": None,
     }
 
 
@@ -280,3 +281,9 @@ def test_this_machine():
     for library in (*found.libcuda, *found.libcudart, *found.libcublas):
         assert outside.exists(library.real_path)
     assert (found.nvcc is None) == (outside.which("nvcc") is None)
+
+
+def test_container_toolkit(tmp_path):
+    assert collect(Tree(tmp_path / "a", {})).container_toolkit is None
+    found = collect(Tree(tmp_path / "b", {"/usr/bin/nvidia-ctk": ""}, environ={"PATH": "/nowhere"}))
+    assert found.container_toolkit == "/usr/bin/nvidia-ctk"

@@ -64,7 +64,7 @@ def test_a_container():
     assert command.image == "ghcr.io/ggml-org/llama.cpp:server-cuda"
     assert command.program is None
     assert command.variables == {"LLAMA_ARG_CTX_SIZE": "4096", "LLAMA_API_KEY": "k"}
-    assert command.ports == ((11434, 8080),)
+    assert [port[:2] for port in command.ports] == [(11434, 8080)]
     assert command.mounts == (("~/models", "/models"),)
     assert arguments(command) == ["-m", "/models/q.gguf", "-c", "2"]
 

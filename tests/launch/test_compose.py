@@ -46,7 +46,10 @@ def test_every_way_to_write_a_command(command):
     assert [word.text for word in found.arguments] == ["-m", "/models/q.gguf", "--ctx-size", "65536", "--no-mmap"]
     assert found.image == "ghcr.io/ggml-org/llama.cpp:server-cuda"
     assert found.variables == {"GGML_CUDA_GRAPH_OPT": "1", "LLAMA_API_KEY": "sk-local-test"}
-    assert (found.ports, found.mounts) == (((11434, 8080),), (("/srv/models", "/models"),))
+    assert ([port[:3] for port in found.ports], found.mounts) == (
+        [(11434, 8080, "0.0.0.0")],
+        (("/srv/models", "/models"),),
+    )
 
 
 def test_facts_and_lines():

@@ -6,6 +6,7 @@ import pytest
 
 from doctor.launch.definition import NoSiblings
 from doctor.launch.kinds import read_definitions
+from doctor.launch.publish import Published
 from doctor.launch.shell import read_script
 from doctor.launch.table import load_table
 from doctor.outside import Outside
@@ -111,7 +112,8 @@ def test_compose():
     first, second = read("compose.yml", files=files)
     assert arguments(first) == "-m /models/q.gguf -c 64K --no-mmap"
     assert lines(first) == {"-m": 21, "-c": 22, "--no-mmap": 23}
-    assert (first.name, first.gpu, first.command.ports) == ("llama", "device reservation", ((11434, 8080),))
+    assert (first.name, first.gpu) == ("llama", "device reservation")
+    assert first.command.ports == (Published(11434, 8080, "0.0.0.0", 11),)
     assert first.command.places["LLAMA_API_KEY"] == ("keys.env", 1)
     assert first.command.places["GGML_CUDA_GRAPH_OPT"] == ("", 2)  # where the merged anchor stands
     assert (second.name, arguments(second), lines(second)) == ("sh", "-m /m.gguf -c 4096", {"-m": 32, "-c": 31})
@@ -148,7 +150,7 @@ def test_compose_with_override_and_extends():
     text = "services:\n  a:\n    extends: {file: base.yml, service: base}\n    command: -c 1\n"
     (found,) = read("compose.yml", text, files)
     assert arguments(found) == "-c 2" and found.command.arguments[0].file == "compose.override.yml"
-    assert found.command.ports == ((8081, 8080),)
+    assert found.command.ports == (Published(8081, 8080, "0.0.0.0", 4, "base.yml"),)
     assert found.command.places == {"LLAMA_ARG_HOST": ("compose.override.yml", 4)}
 
 

@@ -94,8 +94,8 @@ def _without_effect(
         for name in given
         if name not in table["undeclared"] and not (name in table["translated"] and settings[name].upper() in _ON)
     ]
-    renamed = [f"-D{table['renamed'][name]}={settings[name]}" for name in unused if name in table["renamed"]]
-    return tuple(unused), tuple(dict.fromkeys(renamed))
+    renamed = {table["renamed"][name]: settings[name] for name in unused if name in table["renamed"]}
+    return tuple(unused), tuple(f"-D{name}={value}" for name, value in renamed.items())
 
 
 def _architectures(text: str | None) -> tuple[Fact[tuple[int, ...]], Fact[tuple[int, ...]]]:

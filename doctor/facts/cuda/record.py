@@ -29,6 +29,7 @@ _MARKS = ("version.json", "version.txt", "bin/nvcc", "bin/nvcc.exe", "include/cu
 """A folder is a toolkit when it has one of these; an image for running programs only has none."""
 
 _STEERING = re.compile(r"(?:GGML_)?CUDA_\w+|NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES)")
+_CONTAINER_TOOLS = ("nvidia-container-runtime", "nvidia-ctk")
 _MAX_VARIABLES = 100
 _MAX_VALUE = 500
 
@@ -65,7 +66,8 @@ class Cuda:
     NVIDIA_DRIVER_CAPABILITIES variables that are set here; a service may have others. `host_compilers` are the C++
     compilers on PATH, `host_compiler` the one nvcc takes unless it is told another; `newest_gcc`, `newest_clang` (major
     versions) and `newest_msvc` (_MSC_VER) the newest that this toolkit accepts; `fitting_compiler` the newest one here
-    that it accepts, None when there is none.
+    that it accepts, None when there is none. `container_toolkit` is the program that gives containers a GPU
+    (nvidia-container-runtime or nvidia-ctk), None where neither is installed.
     """
 
     toolkits: Fact[tuple[Toolkit, ...]]
@@ -81,6 +83,7 @@ class Cuda:
     newest_clang: Fact[int]
     newest_msvc: Fact[int]
     fitting_compiler: Fact[HostCompiler]
+    container_toolkit: Fact[str]
 
 
 def collect(outside: Outside) -> Cuda:
@@ -112,7 +115,15 @@ def collect(outside: Outside) -> Cuda:
         newest_clang=most.clang,
         newest_msvc=most.msvc,
         fitting_compiler=_with(compilers, lambda found: fitting(found, most)),
+        container_toolkit=attempt(lambda: _container_toolkit(outside)),
     )
+
+
+def _container_toolkit(outside: Outside) -> str | None:
+    """NVIDIA's container toolkit, on PATH or where its packages put it."""
+    on_path = (outside.which(name) for name in _CONTAINER_TOOLS)
+    usual = (f"/usr/bin/{name}" for name in _CONTAINER_TOOLS)
+    return next((path for path in on_path if path), None) or next((path for path in usual if outside.exists(path)), None)
 
 
 def _with(compilers: Any, what: Callable[[tuple[HostCompiler, ...]], Fact[HostCompiler]]) -> Fact[HostCompiler]:

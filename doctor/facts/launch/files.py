@@ -159,6 +159,7 @@ def _origin(outside: Outside, item: Definition, path: str, kind: str, folder: st
         kind=kind,
         name=item.name or None,
         gpu=item.gpu,
+        neighbours=item.neighbours,
     )
 
 

@@ -58,6 +58,19 @@ class OptionProblem:
 
 
 @dataclass(frozen=True)
+class Misdirected:
+    """Another service of the same compose file that looks for this server on its own loopback: `variable` is `url` there,
+    `place` is file and line, `right` the address that leads to the server.
+    """
+
+    service: str
+    variable: str
+    url: str
+    right: str
+    place: Fact[str]
+
+
+@dataclass(frozen=True)
 class Launch:
     """The launch command, parsed. Absent options are None; what the build's default then means is the rules' business.
 
@@ -75,7 +88,10 @@ class Launch:
     --rerank. `model`, `mmproj`, `draft_model` and `chat_template_file` are paths on this machine as far as that can
     be told; `hf_repo` is -hf. `environment` holds LLAMA_*, GGML_*, CUDA_*, HF_* and the like. `api_key` is whether a
     key is set, `api_key_token` names it. `container` is the image or id when the server runs in one, `published_port`
-    the port of this machine that leads to it. `other_pids` are further llama-servers that run here and were not
+    the port of this machine that leads to it, `published_address` the address (0.0.0.0 where the mapping names none;
+    where the container has the machine's network and no port is published, the server's own), `published_place` the line that says so.
+    `misdirected` are other services of the compose file that look for this server on their own loopback.
+    `other_pids` are further llama-servers that run here and were not
     looked at. `other_user`: the process is another user's (only root sees this much of it), so nothing it names is
     run or read; None where no process was looked at. A value the shell fills in ($MODEL) is unknown.
     """
@@ -85,6 +101,9 @@ class Launch:
     other_pids: Fact[tuple[int, ...]]
     container: Fact[str]
     published_port: Fact[int]
+    published_address: Fact[str]
+    published_place: Fact[str]
+    misdirected: Fact[tuple[Misdirected, ...]]
     program: Fact[str]
     command: Fact[str]
     fixed_command: Fact[str]
@@ -137,6 +156,13 @@ class Launch:
         if name == "environment" and variable in places:
             source, _, line = places[variable].rpartition(":")
             return f"{variable}={(known(self.environment) or {}).get(variable, '')}", source, int(line)
+        if name in ("published_address", "published_port") and (place := known(self.published_place)):
+            source, _, line = place.rpartition(":")
+            return f"{known(self.published_address)}:{known(self.published_port)}", source, int(line)
+        if name == "misdirected" and (number := key.partition("]")[0]).isdigit():
+            found = (known(self.misdirected) or ())[int(number) : int(number) + 1]
+            source, _, line = (known(found[0].place) or "").rpartition(":") if found else ("", "", "")
+            return (f"{found[0].variable}={found[0].url}", source, int(line)) if line else None
         wanted = OPTION_OF.get(name)
         given = [option for option in known(self.options) or () if option.name == wanted and option.source]
         if wanted is None or not given:
