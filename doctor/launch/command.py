@@ -41,9 +41,9 @@ class Command(NamedTuple):
     `program` is the word that names it, None where only options were given or the image brings it along. `words` are
     all words, wrappers and variables in front included; `first` is the index of the first argument of the server
     itself. `variables` are those set in front, by `export` or by `docker -e`. `image` is the container image or name.
-    `ports` are those that lead out of the container, `mounts` (host folder, container folder) pairs. `foreign` names a server that
-    is not llama-server: its options are its own. `places` says where a variable is set: (file, line), the file "" when it
-    is the command's own.
+    `ports` are those that lead out of the container, `mounts` (host folder, container folder) pairs. `places`
+    says where a variable is set: (file, line), the file "" when it is the command's own. A server around llama.cpp that
+    is not llama-server (`OTHER_SERVERS`) has its options translated to those of llama-server.
     """
 
     program: str | None
@@ -53,7 +53,6 @@ class Command(NamedTuple):
     image: str | None
     ports: tuple[Published, ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
-    foreign: str | None = None
     places: Mapping[str, tuple[str, int]] = {}
 
     @property
@@ -114,7 +113,9 @@ def _find(words: list[Word]) -> Command | None:
         if _is_program(words, index):
             return _command(words, index, word.text)
         if word.text in ("-m", "-mllama_cpp.server") and (module := _module(words, index)):
-            return _command(words, index + 1, module)._replace(foreign=module)
+            from doctor.launch.llama_cpp_python import translated
+
+            return translated(_command(words, index + 1, module))
     if _goes_on(words):
         return Command(None, tuple(words), 0, {}, None)
     return None

@@ -6,8 +6,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from doctor.launch.modelfile import OLLAMA
 from doctor.launch.options import hide, is_secret
+from doctor.launch.other_servers import OTHER_SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def command_text(command: Command, reading: Reading, vault: Vault) -> str:
     """The whole command line, quoted for sh, keys replaced."""
-    texts = hidden(command.words, vault)
-    if not command.foreign:
-        texts = [*texts[: command.first], *reading.texts]
+    texts = [*hidden(command.words[: command.first], vault), *reading.texts]
     stay = kept(command.words)
     shown = zip(command.words, texts, strict=False)
     return " ".join(_shown(word, text) for at, (word, text) in enumerate(shown) if at in stay)
@@ -30,7 +28,7 @@ def command_text(command: Command, reading: Reading, vault: Vault) -> str:
 
 def fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
     """The command line as this build wants it, None when nothing is to be written otherwise."""
-    if not reading.edits or command.foreign or command.program == OLLAMA:
+    if not reading.edits or command.program in OTHER_SERVERS:
         return None
     texts = [_shown(word, text) for word, text in zip(command.words, hidden(command.words, vault), strict=True)]
     front, rest = texts[: command.first], []

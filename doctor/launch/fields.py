@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.facts.launch.record import Launch, LaunchOption, Misdirected, OptionProblem
 from doctor.facts.record import Fact, Unknown, field_types
 from doctor.launch.command_text import command_text, fixed_text
-from doctor.launch.modelfile import OLLAMA
+from doctor.launch.llama_cpp_python import with_variables
 from doctor.launch.options import Reading, read_arguments
+from doctor.launch.other_servers import LLAMA_CPP_PYTHON, OTHER_SERVERS
 from doctor.launch.publish import HOST_NETWORK, meant_for
 from doctor.launch.values import as_integer, is_filled_in
 from doctor.launch.variables import kept, read_variables
@@ -60,17 +61,19 @@ class Origin(NamedTuple):
 def launch_record(command: Command, table: OptionTable, vault: Vault, build: int | None, origin: Origin) -> Launch:
     """The record; options are read as `build` does, as the newest known build when it is None."""
     number = table.newest if build is None else build
-    reading = read_arguments(() if command.foreign else command.arguments, table, number, vault)
+    if command.program == LLAMA_CPP_PYTHON:
+        command = with_variables(command)
+    reading = read_arguments(command.arguments, table, number, vault)
     environment: Fact[dict[str, str]] = origin.environment
     if not isinstance(environment, Unknown):
         image = table.image["variables"] if re.search(table.image["pattern"], command.image or "") else {}
         environment = kept({**image, **command.variables, **(environment or {})}, vault)
-    options, problems = reading.options, () if command.program == OLLAMA else reading.problems
-    if isinstance(environment, dict) and not command.foreign:
+    options, problems = reading.options, () if command.program in OTHER_SERVERS else reading.problems
+    if isinstance(environment, dict):
         given = {option.name: option for option in options}
         variables = read_variables(environment, table, number, given, _places(command))
         options, problems = (*options, *variables.options), (*problems, *variables.problems)
-    if origin.config and not command.foreign:
+    if origin.config:
         given = {option.name: option for option in options}
         configured = read_arguments(origin.config, table, number, vault)
         options = (*options, *(option for option in configured.options if option.name not in given))
@@ -116,16 +119,13 @@ class _Fields:
         self._command = command
         self._origin = origin
         self._absent: Unknown | None = None
-        if command.foreign:
-            self._absent = Unknown(f"{command.foreign} has options of its own, which are not read here")
-        elif command.program == OLLAMA:
-            self._absent = Unknown("the Modelfile does not say: Ollama decides")
+        if command.program in OTHER_SERVERS:
+            self._absent = Unknown(OTHER_SERVERS[command.program])
         elif isinstance(environment, Unknown):
             self._absent = Unknown(f"not on the command line, and {environment.reason}")
 
     def facts(self, problems: tuple[OptionProblem, ...], command_text: str) -> dict[str, Any]:
         """Field name of Launch -> fact."""
-        foreign = self._absent if self._command.foreign else None
         mlock, load_mode = self._switch("--mlock"), self._text("--load-mode")
         if isinstance(load_mode, str):
             mlock = "mlock" in load_mode
@@ -150,9 +150,9 @@ class _Fields:
             "program": self._command.program,
             "command": command_text,
             "fixed_command": self._fixed,
-            "options": self._options if foreign is None else foreign,
+            "options": self._options,
             "environment": self._environment,
-            "problems": problems if foreign is None else foreign,
+            "problems": problems,
             "model": self._path("--model"),
             "hf_repo": self._text("--hf-repo"),
             "mmproj": self._path("--mmproj"),

@@ -39,13 +39,15 @@ class Reading(NamedTuple):
 
 
 def kind_of(name: str, text: str) -> str:
-    """compose, llama-swap, yaml, dockerfile, modelfile, systemd, presets, batch, powershell or shell."""
+    """compose, llama-swap, llama-cpp-python, yaml, json, dockerfile, modelfile, systemd, presets, batch, powershell or shell."""
     base = re.split(r"[/\\]", name)[-1]
     extension = base.rpartition(".")[2].lower() if "." in base else ""
     if _COMPOSE_NAME.fullmatch(base):
         return "compose"
     if _SWAP_NAME.fullmatch(base):
         return "llama-swap"
+    if extension == "json":
+        return "json"
     if extension in ("yml", "yaml"):
         return _kind_of_yaml(text)
     if _DOCKER_NAME.fullmatch(base):
@@ -72,6 +74,8 @@ def _kind_of_yaml(text: str) -> str:
         return "compose"
     if re.search(r"^models\s*:", text, re.MULTILINE) and re.search(r"^\s+cmd\s*:", text, re.MULTILINE):
         return "llama-swap"
+    if re.search(r"^models\s*:", text, re.MULTILINE) and re.search(r"\bn_ctx\b|\bn_gpu_layers\b|\.gguf\b", text):
+        return "llama-cpp-python"
     return "yaml"
 
 
@@ -98,6 +102,8 @@ def _read(kind: str, name: str, text: str, siblings: Siblings, table: OptionTabl
         from doctor.launch.llama_swap import read_llama_swap
 
         return read_llama_swap(text)
+    if kind in ("json", "llama-cpp-python"):
+        return _read_settings(kind, name, text, siblings)
     if kind == "dockerfile":
         from doctor.launch.dockerfile import read_dockerfile
 
@@ -125,6 +131,17 @@ def _read(kind: str, name: str, text: str, siblings: Siblings, table: OptionTabl
     from doctor.launch.shell import read_script
 
     return read_script(text, siblings)
+
+
+def _read_settings(kind: str, name: str, text: str, siblings: Siblings) -> list[Definition]:
+    if kind == "json":
+        from doctor.launch.json_settings import read_json
+
+        return read_json(text, name, siblings)
+    from doctor.launch.llama_cpp_python import read_settings
+    from doctor.launch.yaml_tree import load_yaml
+
+    return read_settings(load_yaml(text))
 
 
 def _read_ini(kind: str, text: str, table: OptionTable) -> list[Definition]:

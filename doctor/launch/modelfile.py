@@ -6,9 +6,9 @@ import re
 
 from doctor.launch.command import Command
 from doctor.launch.definition import Definition
+from doctor.launch.other_servers import OLLAMA
 from doctor.launch.words import Word
 
-OLLAMA = "ollama"
 _INSTRUCTION = re.compile(r"\s*(FROM|ADAPTER|PARAMETER)\s+(.*?)\s*", re.IGNORECASE)
 _QUOTED_TEXT = re.compile(r"\"\"\"")
 _OPTIONS = {

@@ -168,7 +168,8 @@ def test_a_server_inside_a_container(groups, container):
 def test_another_program_that_serves_gguf():
     found, _ = look(Process(42, ["/usr/bin/python3", "-m", "llama_cpp.server", "--model", "q.gguf"], name="python3"))
     assert found.program == "llama_cpp.server"
-    assert isinstance(found.problems, Unknown)
+    assert (found.problems, found.model) == ((), "/srv/q.gguf")
+    assert isinstance(found.ctx_size, Unknown)
 
 
 def test_without_psutil_it_is_unknown():

@@ -30,7 +30,6 @@ def test_programs(text, program):
     command = parse_command(text)
     assert command.program == program
     assert arguments(command) == ["-c", "1"]
-    assert command.foreign is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_other_commands_are_no_launch(text):
 
 def test_another_server_is_told_apart():
     command = parse_command("python3 -m llama_cpp.server --model x.gguf --n_ctx 4096")
-    assert (command.foreign, arguments(command)) == ("llama_cpp.server", ["--model", "x.gguf", "--n_ctx", "4096"])
+    assert (command.program, arguments(command)) == ("llama_cpp.server", ["--model", "x.gguf", "--ctx-size", "4096"])
 
 
 def test_variables_of_every_shell():

@@ -24,7 +24,8 @@ EXPECTED = {
         [(6, "--config server.json", "")],
     ),
     "compose.yml": (
-        {"launch/no-mmap-gone": [26], "speed/cuda-graph-opt-hybrid": [10]},
+        # Published on every network card, and no key: the port and the --host it leads to.
+        {"launch/no-mmap-gone": [26], "speed/cuda-graph-opt-hybrid": [10], "launch/open-to-network": [6, 21]},
         [(26, "--no-mmap", "--load-mode none")],
     ),
     "start-profiles.sh": (

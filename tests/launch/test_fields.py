@@ -104,8 +104,9 @@ def test_the_command_can_be_typed_again():
 
 def test_another_server_is_not_judged():
     launch = record("python -m llama_cpp.server --model x.gguf --n_ctx 4096 --api_key sk-local-test")
-    assert isinstance(launch.problems, Unknown) and "llama_cpp.server" in launch.problems.reason
-    assert isinstance(launch.ctx_size, Unknown)
+    assert launch.problems == () and launch.fixed_command is None
+    assert (launch.ctx_size, launch.api_key) == (4096, True)
+    assert isinstance(launch.n_gpu_layers, Unknown)  # not llama-server's default
     assert "sk-local-test" not in launch.command
 
 

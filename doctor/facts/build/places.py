@@ -7,7 +7,7 @@ import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.record import Fact, Unknown, known
-from doctor.launch.modelfile import OLLAMA
+from doctor.launch.other_servers import OTHER_SERVERS
 
 if TYPE_CHECKING:
     from doctor.facts.launch.record import Launch
@@ -88,7 +88,7 @@ def _in_use(outside: Outside, launch: Launch) -> Fact[Place]:
     if pid is not None:
         return _of_process(outside, pid)
     program = known(launch.program)
-    if program is None or program == OLLAMA:
+    if program is None or program in OTHER_SERVERS:
         return None
     if known(launch.source) in ("file", "folder"):
         return _of_file(outside, program)

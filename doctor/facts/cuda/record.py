@@ -123,7 +123,9 @@ def _container_toolkit(outside: Outside) -> str | None:
     """NVIDIA's container toolkit, on PATH or where its packages put it."""
     on_path = (outside.which(name) for name in _CONTAINER_TOOLS)
     usual = (f"/usr/bin/{name}" for name in _CONTAINER_TOOLS)
-    return next((path for path in on_path if path), None) or next((path for path in usual if outside.exists(path)), None)
+    return next((path for path in on_path if path), None) or next(
+        (path for path in usual if outside.exists(path)), None
+    )
 
 
 def _with(compilers: Any, what: Callable[[tuple[HostCompiler, ...]], Fact[HostCompiler]]) -> Fact[HostCompiler]:

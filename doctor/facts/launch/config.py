@@ -22,12 +22,12 @@ CONFIG_SINCE = 10398
 def with_config(outside: Outside, command: Command, origin: Origin, table: OptionTable, build: int | None) -> Origin:
     """The origin with the options of this machine's config.ini files, where this launch will read them."""
     from doctor.launch.ini import read_config
-    from doctor.launch.modelfile import OLLAMA
+    from doctor.launch.other_servers import OTHER_SERVERS
 
     elsewhere = (
         origin.source in ("paste", "log") or command.image is not None or isinstance(known(origin.container), str)
     )
-    if elsewhere or command.foreign or command.program == OLLAMA or (build is not None and build < CONFIG_SINCE):
+    if elsewhere or command.program in OTHER_SERVERS or (build is not None and build < CONFIG_SINCE):
         return origin
     if origin.kind == "config":
         return origin

@@ -62,6 +62,7 @@ def _servers(psutil: Any) -> Iterator[tuple[Any, Command]]:
     from itertools import islice
 
     from doctor.launch.command import parse_argv
+    from doctor.launch.other_servers import OTHER_SERVERS
 
     found = 0
     for process in islice(psutil.process_iter(["name"]), PROCESS_LIMIT):
@@ -77,7 +78,7 @@ def _servers(psutil: Any) -> Iterator[tuple[Any, Command]]:
             continue
         if (
             not name.lower().startswith("llama")
-            and not command.foreign
+            and command.program not in OTHER_SERVERS
             and not any(word in argv for word in _SERVER_WORDS)
         ):
             continue  # another program that is called "server"

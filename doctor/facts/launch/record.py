@@ -74,26 +74,26 @@ class Misdirected:
 class Launch:
     """The launch command, parsed. Absent options are None; what the build's default then means is the rules' business.
 
-    `source`: option, file, folder (a file of the current folder that nobody named), process, log, paste. `file` is
-    the launch file, `file_kind` what it is (shell, batch, powershell, compose, dockerfile, systemd, llama-swap,
-    presets, config, modelfile), `name` the service, model or unit in it. `gpu_request` is how a compose service asks
-    for a GPU ("device reservation", "runtime nvidia"), absent where it does not or where there is no such thing to
-    ask. `variable_places` says where a variable is set ("compose.yml:12"). `config_files` are the config.ini files of
-    llama.cpp that this launch reads by itself. `fixed_command` is `command` as this build wants it, every replacement
-    that is known put in and what it does not take left out; absent when there is nothing to put right. `command` is
-    the command line as one shell-quoted string, its keys replaced. `options` are those of the command line in order,
-    then those that came from variables (`spelling` tells them apart). Numbers are as the server reads them: -c 64K is
-    64 tokens (and a problem). `ctx_size` is -c (tokens), `parallel` is -np; `n_gpu_layers` keeps words (auto, all);
-    `flash_attn` and `reasoning` are on, off or auto, however they were spelt; `embeddings` is --embedding or
-    --rerank. `model`, `mmproj`, `draft_model` and `chat_template_file` are paths on this machine as far as that can
-    be told; `hf_repo` is -hf. `environment` holds LLAMA_*, GGML_*, CUDA_*, HF_* and the like. `api_key` is whether a
-    key is set, `api_key_token` names it. `container` is the image or id when the server runs in one, `published_port`
-    the port of this machine that leads to it, `published_address` the address (0.0.0.0 where the mapping names none;
-    where the container has the machine's network and no port is published, the server's own), `published_place` the line that says so.
-    `misdirected` are other services of the compose file that look for this server on their own loopback.
-    `other_pids` are further llama-servers that run here and were not
-    looked at. `other_user`: the process is another user's (only root sees this much of it), so nothing it names is
-    run or read; None where no process was looked at. A value the shell fills in ($MODEL) is unknown.
+    `source`: option, file, folder (a file of the current folder that nobody named), process, log, paste. `file` is the
+    launch file, `file_kind` what it is (shell, batch, powershell, compose, dockerfile, systemd, llama-swap, presets,
+    config, modelfile, json, llama-cpp-python), `name` the service, model or unit in it. `gpu_request` is how a compose
+    service asks for a GPU ("device reservation", "runtime nvidia"), absent where it does not or where there is no such
+    thing to ask. `variable_places` says where a variable is set ("compose.yml:12"). `config_files` are the config.ini
+    files of llama.cpp that this launch reads by itself. `fixed_command` is `command` as this build wants it, every
+    replacement that is known put in and what it does not take left out; absent when there is nothing to put right.
+    `command` is the command line as one shell-quoted string, its keys replaced. `options` are those of the command line
+    in order, then those that came from variables (`spelling` tells them apart). Numbers are as the server reads them:
+    -c 64K is 64 tokens (and a problem). `ctx_size` is -c (tokens), `parallel` is -np; `n_gpu_layers` keeps words (auto,
+    all); `flash_attn` and `reasoning` are on, off or auto, however they were spelt; `embeddings` is --embedding or
+    --rerank. `model`, `mmproj`, `draft_model` and `chat_template_file` are paths on this machine as far as that can be
+    told; `hf_repo` is -hf. `environment` holds LLAMA_*, GGML_*, CUDA_*, HF_* and the like. `api_key` is whether a key
+    is set, `api_key_token` names it. `container` is the image or id when the server runs in one, `published_port` the
+    port of this machine that leads to it, `published_address` the address (0.0.0.0 where the mapping names none; where
+    the container has the machine's network and no port is published, the server's own), `published_place` the line that
+    says so. `misdirected` are other services of the compose file that look for this server on their own loopback.
+    `other_pids` are further llama-servers that run here and were not looked at. `other_user`: the process is another
+    user's (only root sees this much of it), so nothing it names is run or read; None where no process was looked at. A
+    value the shell fills in ($MODEL) is unknown.
     """
 
     source: str

@@ -253,8 +253,8 @@ def _around(definition: Definition) -> tuple[object, ...]:
     """What no change may touch."""
     command = definition.command
     return (
-        definition.name, definition.gpu, command.program, command.first, command.image, command.ports, command.mounts,
-        command.foreign,
+        definition.name, definition.gpu, command.program, command.first, command.image,
+        [port[:3] for port in command.ports], command.mounts,
     )  # fmt: skip
 
 

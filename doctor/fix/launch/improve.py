@@ -18,6 +18,7 @@ from doctor.fix.launch.changes import (
 from doctor.fix.plan import CannotFix
 from doctor.launch.command_text import hidden
 from doctor.launch.definition import Definition
+from doctor.launch.other_servers import OTHER_SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +188,7 @@ class _Run:
 
     def _corrections(self, at: int) -> list[Wanted]:
         command = self._worker.now[at].command
-        if command.foreign:
+        if command.program in OTHER_SERVERS:
             return []
         judged = self._judge(at)
         found = corrections(command, self._table, self._bench.number(), self._bench.vault)
@@ -223,7 +224,9 @@ class _Run:
 
     def _remedies(self, at: int) -> Iterator[tuple[Finding, Advice]]:
         judged = self._judge(at)
-        findings = judged.findings if judged else ()
+        # Another server has the same settings under other names: what is written here would not be its own.
+        other = self._worker.now[at].command.program in OTHER_SERVERS
+        findings = judged.findings if judged and not other else ()
         for finding in every(findings) if self._rule else findings:
             advice = advice_of(finding, self._rule)
             if advice is not None:
