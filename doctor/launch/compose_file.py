@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor.launch.command import composed
 from doctor.launch.compose import Service
-from doctor.launch.definition import DEFINITIONS_LIMIT, Definition
+from doctor.launch.definition import DEFINITIONS_LIMIT, Definition, DefinitionError
 from doctor.launch.dotenv import fill_in, read_dotenv
 from doctor.launch.publish import Neighbour, looked_for
 from doctor.launch.shell import read_script
@@ -37,7 +37,7 @@ def read_compose(text: str, siblings: Siblings, name: str = "") -> list[Definiti
     override_name = _override(name)
     override_text = siblings.text(override_name) if override_name else None
     override = load_yaml(override_text, override_name) if override_text is not None else None
-    dotenv = read_dotenv(siblings.text(".env") or "")
+    dotenv = _dotenv(siblings, ".env")
     values = {key: value for key, (value, _) in dotenv.items()}
     found: list[Definition] = []
     neighbours: list[Neighbour] = []
@@ -50,6 +50,14 @@ def read_compose(text: str, siblings: Siblings, name: str = "") -> list[Definiti
         found += servers
         neighbours += [] if servers else service.neighbours()
     return [item._replace(neighbours=tuple(neighbours)) for item in found[:DEFINITIONS_LIMIT]]
+
+
+def _dotenv(siblings: Siblings, path: str) -> dict[str, tuple[str, int]]:
+    """The variables of an environment file; none where it is not there. Raises DefinitionError that names it."""
+    try:
+        return read_dotenv(siblings.text(path) or "") if path else {}
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from None
 
 
 def _override(name: str) -> str:
@@ -152,6 +160,8 @@ class _Service:
         words: list[Word] = []
         if node.kind == "list":
             for item in tree.items(node):
+                if item.kind != "text":
+                    raise DefinitionError(f"line {item.line}: a {item.kind} inside `{key}`: docker compose refuses it")
                 text = self._fill(item.text, item.line)
                 line = item.rows[0][1] if item.rows else item.line
                 words.append(Word(text, line, _OPEN.search(text) is not None, item.file))
@@ -170,8 +180,7 @@ class _Service:
         for tree, node in self._every("env_file"):
             for item in tree.items(node):
                 path = item.text if item.kind == "text" else _text(tree.get(item, "path"))
-                text = self._siblings.text(self._fill(path, item.line)) if path else None
-                for name, (value, line) in read_dotenv(text or "").items():
+                for name, (value, line) in _dotenv(self._siblings, self._fill(path, item.line)).items():
                     values[name], places[name] = value, (path, line)
         for tree, node in self._every("environment"):
             for name, raw, line in _assignments(tree, node):

@@ -16,6 +16,8 @@ _ARRAY = re.compile(r"([A-Za-z_]\w*)(\+?)=\(")
 _OPERATOR = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()]")
 _REDIRECT = re.compile(r"\d?(?:&>>?|>>?|<<<|<<-?|<>|<|>\|)(?:&\d?-?)?")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL)
+_BACKTICKS = re.compile(r"`(?:\\.|[^`\\])*`", re.DOTALL)
+_ANSI = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 DEPTH_LIMIT = 8
 PIECES_LIMIT = 1000
@@ -200,16 +202,21 @@ class _Lexer:
 
     def _single(self) -> Piece:
         end = self._text.find("'", self._at + 1)
-        if end < 0:  # never closed: the rest of the line
-            end = self._text.find("\n", self._at)
-            end = len(self._text) if end < 0 else end
+        if end < 0:
+            self._never_closed("'", self._line)
+            end = len(self._text)
         text = self._text[self._at + 1 : end]
         self._line += text.count("\n")
         self._at = min(end + 1, len(self._text)) if self._text[end : end + 1] == "'" else end
         return Piece("text", text, True)
 
+    def _never_closed(self, quote: str, line: int) -> None:
+        if self._depth == 0:  # what is inside `${NAME:-…}` is only a part of a file
+            raise DefinitionError(f"line {line}: the quote {quote} is opened here and never closed")
+
     def _double(self) -> list[Piece]:
         pieces: list[Piece] = []
+        opened = self._line
         letters: list[str] = []
         while self._at < len(self._text) and self._text[self._at] != '"':
             char = self._text[self._at]
@@ -226,6 +233,8 @@ class _Lexer:
                 self._line += char == "\n"
                 letters.append(char)
                 self._at += 1
+        if self._at >= len(self._text):
+            self._never_closed('"', opened)
         self._at += 1
         pieces.append(Piece("text", "".join(letters), True))
         return pieces
@@ -233,18 +242,21 @@ class _Lexer:
     def _dollar(self, *, quoted: bool) -> Piece:
         text, at = self._text, self._at
         if text[at] == "`":
-            end = text.find("`", at + 1)
-            end = len(text) - 1 if end < 0 else end
-            self._at = end + 1
-            self._line += text.count("\n", at, end)
-            return Piece("open", text[at : end + 1], quoted)
+            written = _BACKTICKS.match(text, at)
+            self._at = written.end() if written else len(text)
+            self._line += text.count("\n", at, self._at)
+            return Piece("open", text[at : self._at], quoted)
         if text.startswith("$(", at):
             self._at += 1
             return Piece("open", "$" + self._parentheses(), quoted)
         if text.startswith("$'", at) and not quoted:
-            self._at += 1
-            found = self._single()
-            return found._replace(text=re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found.text))
+            written = _ANSI.match(text, at)
+            if written is None:
+                self._never_closed("$'", self._line)
+            inside = written[1] if written else text[at + 2 :]
+            self._at = written.end() if written else len(text)
+            self._line += inside.count("\n")
+            return Piece("text", re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), inside), True)
         if text.startswith("${", at):
             return self._braces(quoted)
         name = _NAME.match(text, at + 1)
@@ -279,13 +291,10 @@ class _Lexer:
 
     def _parentheses(self) -> str:
         """From `(` to its partner, or to the end."""
-        start = self._at
-        depth = 0
-        while self._at < len(self._text):
+        start, depth = self._at, 0
+        while self._at < len(self._text) and (depth or self._at == start):
             char = self._text[self._at]
             depth += (char == "(") - (char == ")")
             self._line += char == "\n"
             self._at += 1
-            if depth == 0:
-                break
         return self._text[start : self._at]

@@ -69,6 +69,7 @@ def bomb(levels):
         ("compose.yml", "services: &a\n  a: *a\n", "line 2: *a refers to itself"),
         ("compose.yml", "services:\n  a: *nobody\n", "line 2: the alias *nobody has no anchor"),
         ("compose.yml", "a: " + "[" * 100, "nested more than 64 deep"),
+        ("compose.yml", "services:\n  a:\n    image: llama\n    command: [-m, [a, b]]\n", "line 4: a list inside `command`"),
         ("other.yaml", "a: 1\n", "neither a compose file"),
         ("models.ini", "[a]\n  c = 1\n", "line 2: neither [section] nor key = value"),
         ("run.sh", "A=x\n" + "A=$A$A$A$A\n" * 20, "the value of A grows beyond"),
@@ -76,6 +77,9 @@ def bomb(levels):
         ("run.bat", "set A=x\n" + "set A=%A%%A%%A%%A%\n" * 20, "grows beyond"),
         ("run.ps1", '$a = "xxxxxxxx"\n' + '$a = "$a$a$a$a"\n' * 20, "grows beyond"),
         ("llama-swap.yaml", "macros:\n  m0: xxxxxxxxxx\n" + "".join(f"  m{n}: {('${m' + str(n - 1) + '} ') * 9}\n" for n in range(1, 9)) + "models:\n  a: {cmd: '${m8}'}\n", "macros grow beyond"),
+        ("run.sh", "llama-server \\\n  -m 'a.gguf\n  -c 1\n", "line 2: the quote ' is opened here and never closed"),
+        ("run.sh", 'A="it\'s"\nllama-server -m "$A\n', 'line 2: the quote " is opened here and never closed'),
+        ("run.sh", "A=$'it\\'s\nllama-server\n", "line 1: the quote $' is opened here and never closed"),
         ("run.sh", "\0ELF", "not a text"),
         ("run.sh", "#" * 300_000, "larger than 256 KiB"),
     ],
@@ -97,7 +101,7 @@ def test_a_ring_of_variables(times):
     files.times = times
     text = "services:\n  a:\n    image: ghcr.io/ggml-org/llama.cpp:server\n    command: -c ${A}\n"
     if times:
-        with pytest.raises(DefinitionError, match="grows beyond"):
+        with pytest.raises(DefinitionError, match=r"^\.env: line \d+: .*grows beyond"):
             read_definitions("compose.yml", text, files, TABLE)
         return
     (found,) = read_definitions("compose.yml", text, files, TABLE).definitions
