@@ -31,7 +31,7 @@ def together(bench: Bench) -> tuple[Correction, ...]:
     wanted = [_changes(judged.findings if judged else ()) for judged in found]
     if all(len(commands) < 2 for commands in wanted):
         return ()
-    improved = improve(Paper([seen.command for seen in bench.seen], bench.vault), bench)
+    improved = improve(Paper([seen.command for seen in bench.seen], bench.vault), bench, careful=False)
     corrections = []
     for commands, seen, end in zip(wanted, bench.seen, improved.end, strict=True):
         command = known(end.launch.command) if end is not None else None

@@ -176,6 +176,8 @@ def words_of(pieces: tuple[Piece, ...], values: Values, path: Path, line: int) -
                 else:
                     current = [*(current or ()), part]
     close()
+    if len(words) == 1 and not words[0].text and any(piece.every for piece in pieces):
+        return []  # "${LIST[@]}" of an empty list is no word at all
     if len(words) == 1:
         words[0] = words[0]._replace(line=line)
     return words

@@ -102,7 +102,9 @@ def _complete(table: OptionTable, spelling: str, value: str | None, build: int) 
     rule = table.value(segment.option, build)
     if value is None and rule is not None and "on" in rule.allowed:
         value = "off" if segment.negated else "on"
-    return _in_build(table, [spelling] if value is None else [spelling, value], build)
+    if value is None:
+        return None  # it wants a value, and there is none
+    return _in_build(table, [spelling, value], build)
 
 
 def _in_build(table: OptionTable, parts: list[str], build: int) -> str | None:

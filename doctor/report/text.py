@@ -113,7 +113,8 @@ def _finding(
         if advice.edits:
             yield _hint(f"--rule {finding.rule}", lang)
         elif advice.launch and file:
-            yield _hint(f"--launch {file}", lang)
+            asked = finding.severity == "note" or finding.status != "seen"  # these are made when asked for by name
+            yield _hint(f"--launch {file}" + (f" --rule {finding.rule}" if asked else ""), lang)
     if brief:
         yield from _decide(finding, lang)
         return

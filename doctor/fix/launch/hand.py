@@ -82,6 +82,9 @@ class Hand:
             self._must_be_static(old or words[max(0, change.first - 1) : change.first])
         if self._try(at, change, self._whole(at, change, new), allowed):
             return
+        if new and self.files.kind in entries.KINDS and any(word.text == new[0] for word in words[change.end :]):
+            self._change(at, Change(change.first, change.end, ()), allowed)  # a key stands once, and the later one counts
+            return
         if not old:
             anchor = change.first - 1
             self._one(at, Change(anchor, change.first, (words[anchor].text, *new)), allowed)

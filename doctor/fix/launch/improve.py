@@ -117,9 +117,12 @@ class Paper:
         self.now[at] = Definition("", command._replace(words=tuple(words), variables=variables))
 
 
-def improve(worker: Worker, bench: Bench, rule: str | None = None) -> Improved:
-    """Everything that can be put right, or what this rule says."""
-    return _Run(worker, bench, rule).all()
+def improve(worker: Worker, bench: Bench, rule: str | None = None, *, careful: bool = True) -> Improved:
+    """Everything that can be put right, or what this rule says.
+
+    `careful`: what is wrong on some builds only is left where the build is not known.
+    """
+    return _Run(worker, bench, rule, careful=careful).all()
 
 
 def advice_of(finding: Finding, rule: str | None) -> Advice | None:
@@ -133,7 +136,8 @@ def advice_of(finding: Finding, rule: str | None) -> Advice | None:
 
 
 class _Run:
-    def __init__(self, worker: Worker, bench: Bench, rule: str | None) -> None:
+    def __init__(self, worker: Worker, bench: Bench, rule: str | None, *, careful: bool) -> None:
+        self._careful = careful
         self._worker = worker
         self._bench = bench
         self._rule = rule
@@ -174,7 +178,7 @@ class _Run:
         """Carry out the next correction; False when there is none."""
         for at in range(len(self._worker.now)):
             for change in self._corrections(at):
-                key = (at, self._old(at, change), change.words if isinstance(change, Change) else change)
+                key = self._key(at, change)
                 if key in self._tried:
                     continue
                 self._tried.add(key)
@@ -185,6 +189,13 @@ class _Run:
                     self._kinds.append(change.kind)
                 return True
         return False
+
+    def _key(self, at: int, change: Wanted) -> tuple[object, ...]:
+        """By what a change is known again after others were made."""
+        if isinstance(change, Variable):
+            return at, change
+        texts = [word.text for word in self._worker.now[at].command.words]
+        return at, tuple(texts[max(0, change.first - 1) : change.end]), change.words, change.kind
 
     def _corrections(self, at: int) -> list[Wanted]:
         command = self._worker.now[at].command
@@ -199,7 +210,7 @@ class _Run:
             return "an option of another program"
         if change.kind == "too-new" and isinstance(change, Change) and not change.words:
             return change.why
-        if self._bench.build is None and change.kind not in ANY_BUILD:
+        if self._careful and self._bench.build is None and change.kind not in ANY_BUILD:
             return "build-unknown"
         return ""
 

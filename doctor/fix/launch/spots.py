@@ -6,6 +6,7 @@ command is taken. What is offered is what each language of launch files takes as
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,7 +57,8 @@ def spots(text: str, word: str, line: int) -> list[Spot]:
         return []
     found = []
     rows = _Rows(text)
-    for spelling in dict.fromkeys((word, word.replace("$", "$$"), word.replace("%", "%%"))):
+    written = (word, word.replace("$", "$$"), word.replace("%", "%%"), word.replace("'", "''"))
+    for spelling in dict.fromkeys((*written, json.dumps(word, ensure_ascii=False)[1:-1], json.dumps(word)[1:-1])):
         before = r"(?<![\w-])" if spelling.startswith("-") else r"(?<![\w./\\])"
         pattern = re.compile(before + re.escape(spelling) + r"(?![\w./-])(?!\\(?!\r?\n))")
         for match in pattern.finditer(text):
@@ -245,8 +247,13 @@ def _written(word: str, kind: str, quote: str, *, item: bool) -> str | None:
         if not quote and item and kind == "powershell":
             quote = "" if word.isdigit() else "'"
         return f"{quote}{word}{quote}"
-    if "\n" in word or "\r" in word:
+    if not word.isprintable():
         return None
-    if kind == "shell" and not quote:
+    if quote == "'" and "'" not in word and kind not in ("batch", "powershell", "systemd"):
+        return f"'{word}'" if kind != "compose" else "'" + word.replace("$", "$$") + "'"
+    if kind == "shell":
         return shlex.quote(word)
+    if item and kind in ("dockerfile", *_YAML):
+        text = json.dumps(word, ensure_ascii=False)
+        return text.replace("$", "$$") if kind == "compose" else text
     return None
