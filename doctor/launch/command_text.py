@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.launch.options import hide, is_secret
 from doctor.launch.other_servers import OTHER_SERVERS
+from doctor.launch.quoting import split_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,10 +41,20 @@ def fixed_text(command: Command, reading: Reading, vault: Vault) -> str | None:
             continue
         rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, edit.first) if n in stay]
         if edit.words and edit.first in stay:
-            rest.append(edit.words)
+            rest.append(_rewritten(edit.words, arguments[edit.first : edit.end]))
         at = edit.end
     rest += [_shown(arguments[n], reading.texts[n]) for n in range(at, len(reading.texts)) if n in stay]
     return " ".join([*front, *rest])
+
+
+def _rewritten(text: str, before: Sequence[Word]) -> str:
+    """The words of an edit; those that a shell is still to fill in stay as they were."""
+    left_open = {word.text: word for word in before if word.open}
+    left_open |= {word.text.partition("=")[2]: word for word in before if word.open and word.text.startswith("-")}
+    parts = split_command(text) if left_open else []
+    if not any(part in left_open for part in parts):
+        return text
+    return " ".join(_shown(left_open[part], part) if part in left_open else shlex.quote(part) for part in parts)
 
 
 def kept(words: Sequence[Word]) -> set[int]:

@@ -27,6 +27,8 @@ _JOINED = {
 _LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
 """Kinds of problem that end when the words are left out."""
 _OFF = ("off", "false", "0", "no", "disabled")
+_ALL_OF_THEM = ("$@", "$*", "%*", "@args")
+"""The arguments of a script, handed on."""
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
 
@@ -220,8 +222,9 @@ class _Reader:
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
-            if self._at > first and self._words[self._at].open:
-                break  # "$@" and the like behind its value
+            value = self._words[self._at]
+            if value.open and (self._at > first or value.text in _ALL_OF_THEM):
+                break  # "$@" is no value, and what else is filled in stands behind one
             self._at += 1
         if word.open:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.launch.values import check_value, quoted
+from doctor.launch.values import check_value, is_filled_in, quoted
 
 if TYPE_CHECKING:
     from doctor.launch.table import OptionTable, Segment
@@ -122,7 +122,8 @@ def _in_build(table: OptionTable, parts: list[str], build: int) -> str | None:
         if option is None:
             return None
         rule = table.value(option, build)
-        fault = check_value(table, option, rule, part, build) if rule is not None else None
+        known = rule is not None and not is_filled_in(part)
+        fault = check_value(table, option, rule, part, build) if rule is not None and known else None
         if fault is not None and fault.kind == "bad-value" and fault.right is None:
             return None
         done.append(quoted(part if fault is None or fault.right is None else fault.right))

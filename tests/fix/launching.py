@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from doctor.engine.load import load
 from doctor.facts.build import record as build_record
+from doctor.facts.clients.record import Client, Setting
 from doctor.facts.facts import nothing_known
 from doctor.facts.launch.record import find
+from doctor.facts.record import known, not_collected
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import LaunchFiles
 from doctor.fix.launch.hand import Hand
@@ -16,17 +18,28 @@ from doctor.launch.table import load_table
 from doctor.outside import Outside
 from doctor.secrets import Vault
 
-RULES = load(Outside()).rules
+RULES = [rule for rule in load(Outside()).rules if rule.id.startswith(("launch/", "context/", "output/tools"))]
 NUMBER = 10434
+AGENT = replace(
+    not_collected(Client, "x"),
+    id="opencode",
+    name="OpenCode",
+    wire_api="openai-chat",
+    base_url=Setting("baseURL", "http://127.0.0.1:8080/v1", "x", None),
+)
 
 
 class Fixed(NamedTuple):
-    """What became of it: the texts by file name, the servers' arguments, and what `improve` says."""
+    """What became of it: the changed texts by file name, the servers' arguments and records, and what `improve` says."""
 
     texts: dict
     arguments: list
+    launches: list
     improved: object
-    vault: Vault
+    data: dict
+
+    def reasons(self):
+        return [step.why for step in self.improved.refused]
 
 
 def put_right(folder, name, text, *, build=NUMBER, siblings=None, facts=None, rule=None):
@@ -38,12 +51,35 @@ def put_right(folder, name, text, *, build=NUMBER, siblings=None, facts=None, ru
     outside = Outside({"HOME": str(folder), "PATH": ""}, "linux")
     vault = Vault()
     seen = find(outside, vault, text=str(folder / name))
-    known = replace(nothing_known("not looked at"), **(facts or {}))
+    here = replace(nothing_known("not looked at"), **(facts or {}))
     if build is not None:
-        known = replace(known, build=build_record.from_number(outside, build, source="option"))
-    bench = Bench(outside, vault, RULES, known, (seen, *seen.others), build)
+        here = replace(here, build=build_record.from_number(outside, build, source="option"))
+    bench = Bench(outside, vault, RULES, here, (seen, *seen.others), build)
     hand = Hand(LaunchFiles(outside, str(folder / name), load_table(outside), inside=False), vault)
     improved = improve(hand, bench, rule)
-    texts = {path.rpartition("/")[2]: changed for path, changed in hand.changed.items()}
-    arguments = [" ".join(hidden(item.command.words, vault)[item.command.first :]) for item in hand.now]
-    return Fixed(texts, arguments, improved, vault)
+    data = {path: hand.files.bytes_of(path, changed) for path, changed in hand.changed.items()}
+    return Fixed(
+        {path.rpartition("/")[2]: changed for path, changed in hand.changed.items()},
+        [" ".join(hidden(item.command.words, vault)[item.command.first :]) for item in hand.now],
+        [end.launch for end in improved.end],
+        improved,
+        {path.rpartition("/")[2]: content for path, content in data.items()},
+    )
+
+
+def wrong(launch):
+    """What can be put right in a command, and was not."""
+    return [problem for problem in known(launch.problems) or () if problem.fatal or problem.replacement is not None]
+
+
+def changed_lines(before, after):
+    """(old, new) lines that differ."""
+    import difflib
+
+    olds, news = before.splitlines(), after.splitlines()
+    found = ([], [])
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found[0].extend(olds[start:end])
+            found[1].extend(news[first:last])
+    return found

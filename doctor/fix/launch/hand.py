@@ -78,6 +78,8 @@ class Hand:
         words = self.now[at].command.words
         new = tuple(revealed(word, self.vault) for word in change.words)
         old = words[change.first : change.end]
+        if _parted(old, new) and self._try(at, change, self._at_the_joint(old[0], new[0]), allowed):
+            return
         if new:
             self._must_be_static(old or words[max(0, change.first - 1) : change.first])
         if self._try(at, change, self._whole(at, change, new), allowed):
@@ -154,6 +156,12 @@ class Hand:
                 for spot in spots.spots(text, old[0].text, old[0].line):
                     for patch in spots.without(text, self.files.kind, spot, len(old) - 1):
                         yield real, patch
+
+    def _at_the_joint(self, word: Word, option: str) -> Iterator[tuple[str, spots.Patch]]:
+        """`--option=$VALUE` as two words; what is filled in stays."""
+        for real, text in self._texts(word.file):
+            for spot in spots.spots(text, word.text.partition("=")[0] + "=", word.line):
+                yield real, spots.Patch(spot.start, spot.end, f"{option} ")
 
     def _single(self, word: Word, new: tuple[str, ...]) -> Iterator[tuple[str, spots.Patch]]:
         for real, text in self._texts(word.file):
@@ -270,9 +278,14 @@ def _as_sure(new: Command, old: Command, change: Wanted) -> bool:
     near = any(word.maybe for word in old.words[max(0, first - 1) : end])
     return (
         [(word.open, bool(word.maybe)) for word in kept] == [(word.open, bool(word.maybe)) for word in here]
-        and not any(word.open for word in added)
+        and not any(word.open and not _parted(old.words[first:end], tuple(more)) for word in added)
         and (near or not any(word.maybe for word in added))
     )
+
+
+def _parted(old: Sequence[Word], new: Sequence[str]) -> bool:
+    """Whether one word with a value that is filled in becomes two: its option and that value."""
+    return len(old) == 1 and old[0].open and len(new) == 2 and old[0].text.partition("=")[2] == new[1]
 
 
 def _place_of(command: Command, name: str) -> tuple[str, int]:
