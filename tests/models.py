@@ -56,14 +56,16 @@ def tiny_llama(
     extra: dict[str, Any] | None = None,
     words: tuple[str, ...] = (),
     answer: str = "",
+    endless: bool = False,
+    call: str = "",
 ) -> Path:
     """Write a real dense transformer that llama.cpp loads (llama, qwen2, qwen3, others with the same tensors) at f16.
 
     `vocab` tokens (at least 259): three control tokens, 256 bytes, then pieces of text; an SPM tokenizer. `extra` adds
     metadata (key -> str, int, float, bool or list) and may overwrite what is written here. `words` get tokens of their
     own (as many as `vocab` has room for), so that text takes fewer tokens than letters. With an `answer` (a word of
-    different letters) the model says that word and ends, whenever a prompt ends in ">" or a new line. With `split_tensors` the
-    model comes in parts of so many tensors; the path returned is then that of the first part.
+    different letters) the model says that word and ends, whenever a prompt ends in ">" or a new line; an `endless` one
+    says it over and over. A `call` is what it says whenever a prompt ends in "~". With `split_tensors` the model comes in parts of so many tensors; the path returned is then that of the first part.
     """
     import gguf
     import numpy as np
@@ -91,7 +93,7 @@ def tiny_llama(
     values.update(extra or {})
     for key, value in values.items():
         _add(writer, key, value)
-    _tokenizer(writer, vocab, words)
+    _tokenizer(writer, vocab, words, call)
 
     def weights(tensor: str, *shape: int) -> None:
         writer.add_tensor(tensor, (rng.standard_normal(shape) * 0.2).astype(np.float16))
@@ -102,7 +104,7 @@ def tiny_llama(
     def ones(tensor: str, size: int) -> None:
         writer.add_tensor(tensor, np.ones(size, dtype=np.float32))
 
-    chain = _chain(answer, embedding)
+    chain = _chain(answer, embedding, endless) + _call(call, vocab)
     embedded = (rng.standard_normal((vocab, embedding)) * 0.2).astype(np.float16)
     embedded[:, embedding - len(chain) :] = 0
     for place, (before, _) in enumerate(chain):
@@ -143,14 +145,20 @@ def tiny_llama(
     return path if not split_tensors else next(path.parent.glob(f"{path.stem}-00001-of-*.gguf"))
 
 
-def _chain(answer: str, embedding: int) -> list[tuple[list[int], int]]:
-    """(tokens, the one that follows them): what starts the answer, each letter, the end."""
+def _chain(answer: str, embedding: int, endless: bool) -> list[tuple[list[int], int]]:
+    """(tokens, the one that follows them): what starts the answer, each letter, the end (or the first letter again)."""
     if not answer:
         return []
     letters = [3 + ord(letter) for letter in answer]
     start = [3 + ord("\n"), 3 + ord(">"), 260 + ord(">") - 33]
     assert len(letters) + 1 < embedding and len(set(letters)) == len(letters)
-    return list(zip([start, *([letter] for letter in letters)], [*letters, END_TOKEN], strict=True))
+    last = letters[0] if endless else END_TOKEN
+    return list(zip([start, *([letter] for letter in letters)], [*letters, last], strict=True))
+
+
+def _call(call: str, vocab: int) -> list[tuple[list[int], int]]:
+    """The same for a call, which is the last token of all."""
+    return [([3 + ord("~"), 260 + ord("~") - 33], vocab - 1), ([vocab - 1], END_TOKEN)] if call else []
 
 
 def _add(writer: Any, key: str, value: Any) -> None:
@@ -166,8 +174,8 @@ def _add(writer: Any, key: str, value: Any) -> None:
         writer.add_array(key, value)
 
 
-def _tokenizer(writer: Any, vocab: int, words: tuple[str, ...]) -> None:
-    """An SPM vocabulary: <unk> <s> </s>, the 256 bytes, printable ASCII, given words, then words nothing contains."""
+def _tokenizer(writer: Any, vocab: int, words: tuple[str, ...], call: str) -> None:
+    """An SPM vocabulary: <unk> <s> </s>, the 256 bytes, printable ASCII, given words, words nothing contains, a call."""
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
     kinds = [2, 3, 3] + [6] * 256
     pieces = ["\u2581"] + [chr(code) for code in range(33, 127)]
@@ -178,6 +186,7 @@ def _tokenizer(writer: Any, vocab: int, words: tuple[str, ...]) -> None:
     ]
     pieces += [f"piece{number}" for number in range(max(0, vocab - len(tokens) - len(pieces)))]
     tokens = (tokens + pieces)[:vocab]
+    tokens[-1] = call or tokens[-1]
     kinds = (kinds + [1] * len(pieces))[:vocab]
     writer.add_tokenizer_model("llama")
     writer.add_tokenizer_pre("default")

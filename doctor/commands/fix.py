@@ -12,10 +12,11 @@ from doctor.engine.finding import every
 from doctor.engine.holds import holds
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
+from doctor.facts.clients import names_of
 from doctor.facts.record import Unknown, known
 from doctor.fix import formats
 from doctor.fix.diff import diff
-from doctor.fix.plan import CannotFix, Plan, choices, names_of, planned
+from doctor.fix.plan import CannotFix, Plan, choices, planned
 from doctor.fix.undo import undo
 from doctor.fix.write import apply
 from doctor.outside import OutsideError

@@ -46,6 +46,8 @@ class Run(NamedTuple):
             launch=self.launch or self.options.launch,
             subjects=self.subjects,
             build_number=self.options.for_build,
+            client=self.options.client,
+            far=self.options.rule is not None,
         )
 
 

@@ -98,7 +98,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
     from doctor.facts.machine import record as machine
 
     key = _key(options, outside, vault)
-    clients = collect_all(outside, vault)
+    clients = collect_all(outside, vault, options.client)
     started = launch.find(outside, vault, text=None, port=None)
     running = launch.judge(outside, vault, started, None) if isinstance(started, launch.Seen) else started
     targets = _targets(options, vault, clients, known(running), key)

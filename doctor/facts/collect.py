@@ -43,7 +43,10 @@ LOOKED_AT = tuple(name for name in SUBJECTS if name not in DERIVED)
 
 
 class Wishes(NamedTuple):
-    """What the user named. None: find it out."""
+    """What the user named. None: find it out.
+
+    `client`: its way is looked at wherever it leads; `far`: so is everybody's.
+    """
 
     model: str | None = None
     launch: str | None = None
@@ -55,6 +58,8 @@ class Wishes(NamedTuple):
     progress: Callable[[int, int], None] | None = None
     build_number: int | None = None
     build_dir: str | None = None
+    client: str | None = None
+    far: bool = False
 
 
 def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch] | None = None) -> Facts:
@@ -64,7 +69,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     """
     from doctor.facts.build import folder as build_folder
     from doctor.facts.build import record as build
-    from doctor.facts.clients import collect_all
+    from doctor.facts.clients import collect_all, names_of
     from doctor.facts.cuda import record as cuda
     from doctor.facts.gguf import record as gguf
     from doctor.facts.gpu import record as gpu
@@ -84,7 +89,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
             "launch": found_launch,
             "gpu": lambda: gpu.collect(outside),
             "cuda": lambda: cuda.collect(outside),
-            "clients": lambda: collect_all(outside, vault),
+            "clients": lambda: collect_all(outside, vault, wishes.client),
         },
     )
     started: Launch | None = known(early["launch"])
@@ -115,7 +120,12 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     from doctor.facts.ladder.collect import local_ladders
 
     asked = known(facts["server"])
-    facts |= _side_by_side(wishes, {"ladders": lambda: local_ladders(outside, vault, clients, asked)})
+    named = names_of(clients, wishes.client) if wishes.client else set()
+
+    def ways() -> Any:
+        return local_ladders(outside, vault, clients, asked, named=named, far=wishes.far)
+
+    facts |= _side_by_side(wishes, {"ladders": ways})
     facts["server"] = _asked_for(facts["server"], url, source, started is not None and known(started.pid) is None)
     first = seen[0] if seen else None
     listed = own_help(outside, wishes, facts) if isinstance(first, launch.Seen) else None

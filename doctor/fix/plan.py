@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.engine.finding import every
+from doctor.facts.clients import names_of
 from doctor.fix import formats
 from doctor.fix.formats import FormatError
 from doctor.outside import OutsideError
@@ -58,11 +59,6 @@ def choices(
         advice = next((advice for advice in finding.remedies if advice.edits), None)
         if advice is not None:
             yield finding, advice
-
-
-def names_of(clients: Iterable[Client], wanted: str) -> set[str]:
-    """Names of the clients that a user means by an id or a name."""
-    return {client.name for client in clients if wanted.lower() in (client.id.lower(), client.name.lower())}
 
 
 def planned(outside: Outside, vault: Vault, advice: Advice, key: str | None) -> Plan:

@@ -11,6 +11,8 @@ from doctor.facts.record import known
 from doctor.facts.urls import is_loopback, parse_address
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from doctor.facts.clients.record import Client
     from doctor.outside import Outside
     from doctor.secrets import Vault
@@ -50,13 +52,22 @@ PORT_SECONDS = 0.3
 MOST_PORTS = 8
 
 
-def collect_all(outside: Outside, vault: Vault) -> tuple[Client, ...]:
-    """Every client that is installed or configured here."""
+def collect_all(outside: Outside, vault: Vault, named: str | None = None) -> tuple[Client, ...]:
+    """Every client that is installed or configured here. One that is `named` (its id) needs no more than an address."""
     found: list[Client] = []
     for name in CLIENTS:
         made = importlib.import_module(f"{__name__}.{name}").collect(outside, vault)
         found += made if isinstance(made, tuple) else (made,)
-    return _with_ports(outside, [client for client in found if is_in_use(client)])
+    meant = (named or "").lower().replace("_", "-").replace(" ", "-")
+    kept = [
+        client for client in found if is_in_use(client) or (client.id == meant and known(client.base_url) is not None)
+    ]
+    return _with_ports(outside, kept)
+
+
+def names_of(clients: Iterable[Client], wanted: str) -> set[str]:
+    """Names of the clients that a user means by an id or a name."""
+    return {client.name for client in clients if wanted.lower() in (client.id.lower(), client.name.lower())}
 
 
 def is_in_use(client: Client) -> bool:

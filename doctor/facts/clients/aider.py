@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
 # From the source of 0.86.2 (main.py: .env files override the environment, later ones earlier ones) and of LiteLLM
 # (main.py: OPENAI_BASE_URL before OPENAI_API_BASE); LiteLLM 1.110.2 itself was run.
-KIND = Kind("aider", "aider", Program(("aider",)), "openai-chat", proxies=("http", "https", "all"))
+# Its first request in an empty folder has 598 tokens by its own count, and no tools (0.86.2).
+KIND = Kind(
+    "aider",
+    "aider",
+    Program(("aider",)),
+    "openai-chat",
+    proxies=("http", "https", "all"),
+    first_request=600,
+    tools=False,
+)
 # What LiteLLM takes off the model id, and the wire it then speaks. Without one of them it knows no provider.
 PREFIXES = {
     "openai/": "openai-chat",
@@ -59,6 +68,7 @@ def collect(outside: Outside, vault: Vault) -> Client:
             other_models=tuple(filter(None, (_sent(places.setting(_option(places, "editor-model"))),))),
             context_window=_window(outside, folders, model),
             settings=places.settings(*(_option(places, name) for name in SETTINGS)),
+            timeout=places.setting(_option(places, "timeout")),
             unusable=None if known_model or base is None else "model-prefix",
             writable=_writable(places, folders, model, bool(key)),
         ),

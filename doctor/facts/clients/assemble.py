@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from doctor.facts.clients.places import as_number
 from doctor.facts.clients.program import Program, installation
 from doctor.facts.clients.record import Client, Credential, Setting, Writable, pointer, standing
 from doctor.facts.record import Fact, Unknown, known
@@ -37,7 +38,7 @@ class Kind(NamedTuple):
     """What is always so about a client.
 
     `proxies`: the proxy variables it obeys, None where that was never tried. `first_request`: tokens of the first
-    request of an empty project (counted with the tokenizer of gemma 3).
+    request of an empty project (counted with the tokenizer of gemma 3). `tools`: its requests bring tools.
     """
 
     id: str
@@ -47,12 +48,14 @@ class Kind(NamedTuple):
     proxies: tuple[str, ...] | None = None
     first_request: int | None = None
     default_base: str | None = None
+    tools: bool = True
 
 
 class Configured(NamedTuple):
     """What was found for one client or one of its servers. `appends`: None for what its wire has.
 
-    `writable`: places for settings that are not set yet, or are better written elsewhere than where they stand.
+    `timeout_unit` are the seconds that a 1 in `timeout` stands for. `writable`: places for settings that are not set yet,
+    or are better written elsewhere than where they stand.
     """
 
     base: Fact[Setting] = None
@@ -67,6 +70,9 @@ class Configured(NamedTuple):
     settings: tuple[Setting, ...] = ()
     listens: str | None = None
     unusable: str | None = None
+    timeout: Setting | None = None
+    timeout_unit: float = 1.0
+    output_limit: Setting | None = None
     label: str = ""
     logged_in: Fact[bool] = None
     writable: tuple[Writable, ...] = ()
@@ -110,9 +116,20 @@ def client(places: Places, kind: Kind, found: Configured = Configured()) -> Clie
         other_models=found.other_models,
         listens=found.listens,
         unusable=found.unusable,
+        timeout=found.timeout,
+        timeout_seconds=seconds(found.timeout, found.timeout_unit),
+        output_limit=found.output_limit,
+        max_output=as_number(found.output_limit),
+        uses_tools=kind.tools,
         writable=found.writable,
     )
     return with_profiles(made, places)
+
+
+def seconds(setting: Setting | None, unit: float) -> float | None:
+    """A time limit in seconds, None where there is none."""
+    text = setting.value.strip() if setting is not None else ""
+    return round(float(text) * unit, 3) if re.fullmatch(r"\d{1,12}(?:\.\d{1,6})?", text) and float(text) > 0 else None
 
 
 def request(base: str | None, appends: str, model: str = "") -> str | None:
@@ -131,7 +148,7 @@ def with_profiles(made: Client, places: Places) -> Client:
 
     changes: dict[str, Any] = {
         name: told(value)
-        for name in ("base_url", "model", "small_model", "proxy")
+        for name in ("base_url", "model", "small_model", "proxy", "timeout", "output_limit")
         if isinstance(value := getattr(made, name), Setting)
     }
     made = dataclasses.replace(

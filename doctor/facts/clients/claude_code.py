@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts.clients.assemble import request, with_profiles
+from doctor.facts.clients.assemble import request, seconds, with_profiles
 from doctor.facts.clients.claude_code_paths import Paths, installation, paths_of
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.keys import credential
-from doctor.facts.clients.places import Places, at
+from doctor.facts.clients.places import Places, as_number, at
 from doctor.facts.clients.record import Client, Credential, Setting, Writable, writable
 from doctor.facts.record import Fact, Unknown, known
 from doctor.keys import looks_random
@@ -64,6 +64,7 @@ WRITTEN_AS = {
     "key": "ANTHROPIC_AUTH_TOKEN",
     "context_window": "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
     "max_output": "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "billing_line": "CLAUDE_CODE_ATTRIBUTION_HEADER",
     "no_proxy": "NO_PROXY",
 }
 """Settings -> variable in `env` of a settings file: there it beats the shell, even when it is blank."""
@@ -105,6 +106,10 @@ def collect(outside: Outside, vault: Vault) -> Client:
         problems=(*places.problems(), *(file.problem for file in (state, login) if file.problem)),
         appends=FIRST_PATH,
         other_models=_other_models(places),
+        timeout=_variable(places, "API_TIMEOUT_MS"),
+        timeout_seconds=seconds(_variable(places, "API_TIMEOUT_MS"), 0.001),
+        output_limit=_variable(places, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+        max_output=as_number(_variable(places, "CLAUDE_CODE_MAX_OUTPUT_TOKENS")),
         writable=_writable(places, paths, state),
     )
     return with_profiles(made, places)

@@ -90,6 +90,8 @@ def _configured(places: Places, login: DataFile) -> Configured:
             *(places.key(*table, key) for key in PROVIDER_SETTINGS),
             [] if own or name in BUILT_IN else _defined(places),
         ),
+        timeout=places.setting(places.key(*table, "stream_idle_timeout_ms")),
+        timeout_unit=0.001,
         unusable=_unusable(places, name, table, own),
         logged_in=_logged_in(login),
     )

@@ -70,6 +70,7 @@ def _provider(places: Places, name: Key, several: bool) -> Client:
             appends=appends,
             appends_v1=kind_name in APPENDS,
             context_window=window or Unknown("no context_window is set for this model"),
+            output_limit=places.setting(places.key(*table, "models", 0, "default_max_tokens")),
             settings=places.settings(places.key(*table, "type"), places.key(*table, "models", 0, "default_max_tokens")),
             label=str(name)[:60] if several else "",
         ),

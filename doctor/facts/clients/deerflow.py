@@ -58,6 +58,8 @@ def _model(places: Places, file: DataFile, table: tuple[Key, ...], several: bool
             credentials=places.credential("authorization", places.resolved(at(file, *table, "api_key"), _REFERENCE)),
             model=places.setting(at(file, *table, "model")),
             context_window=window or Unknown("no token_limit is set for this model"),
+            timeout=places.setting(at(file, *table, "request_timeout")),
+            output_limit=places.setting(at(file, *table, "max_tokens")),
             settings=places.settings(*(at(file, *table, name) for name in SETTINGS)),
             label=str(file.get(*table, "name") or table[0])[:60] if several else "",
             writable=(

@@ -66,6 +66,7 @@ def _model(places: Places, file: DataFile, place: Key, several: bool) -> Client:
             appends="/v1/messages" if wire == "anthropic-messages" else None,
             appends_v1=wire == "anthropic-messages",
             settings=places.settings(at(file, "model_list", place, "model_name"), at(file, *params, "timeout")),
+            timeout=places.setting(at(file, *params, "timeout")),
             listens=LISTENS,
             unusable=None if prefix or model is None or "/" in model.value else "model-prefix",
             label=str(file.get("model_list", place, "model_name"))[:60] if several else "",

@@ -113,6 +113,9 @@ def _configured(places: Places, login: DataFile) -> Configured:
         settings=places.settings(
             places.key(*table, "npm"), places.key(*entry, "limit", "output"), places.key(*table, "options", "timeout")
         ),
+        timeout=places.setting(places.key(*table, "options", "timeout")),
+        timeout_unit=0.001,
+        output_limit=places.setting(places.key(*entry, "limit", "output")),
         unusable="model-unlisted" if chosen and defined and not listed and provider not in WIRE_OF else None,
         writable=_writable(places, table, entry, listed),
     )

@@ -101,6 +101,12 @@ def _configured(places: Places) -> Configured:
         appends_v1=kind == "anthropic",
         context_window=window or Unknown("Qwen Code takes the window from a table of model names"),
         settings=places.settings(*(places.key(*path) for path in SETTINGS)),
+        timeout=places.setting(places.key("model", "generationConfig", "timeout")),
+        timeout_unit=0.001,
+        output_limit=places.setting(
+            own("generationConfig", "samplingParams", "max_tokens"),
+            places.key("model", "generationConfig", "samplingParams", "max_tokens"),
+        ),
         logged_in=_logged_in(places),
         writable=_writable(places, file, entry, bool(keys)),
     )

@@ -15,6 +15,7 @@ WRITABLE = {
     "context_window": "the context window it counts with, in tokens",
     "max_output": "the most tokens of an answer",
     "model_entry": "the entry that makes a model id known to the client",
+    "billing_line": "whether a line in front of the prompt names the release",
     "no_proxy": "the list of hosts that are asked without a proxy",
     "onboarded": "whether the first-run set-up is done",
     "rejected_key": "the note that a key was once answered with No",
@@ -140,7 +141,11 @@ class Client:
     effect, `overridden` those that lose against others or are not read (keys as tokens). `problems` are files that
     cannot be read. `proxy` is the proxy variable that would take its requests. `listens` is the address of a client
     that is itself a server (LiteLLM, claude-code-router). `unusable` says why it will not start or send anything: a
-    word of `UNUSABLE`. `writable` are the places where its settings can be written: the first one of a name counts.
+    word of `UNUSABLE`. `timeout` is the setting that says how long it waits for an answer, `timeout_seconds` the same in
+    seconds; None where nothing sets it. `output_limit` is the setting that says how many tokens an answer may have,
+    `max_output` the same as a number; None where none does. `uses_tools`: its requests bring tools.
+    `writable` are the places where its settings can
+    be written: the first one of a name counts.
     """
 
     id: str
@@ -167,6 +172,11 @@ class Client:
     other_models: Fact[tuple[Setting, ...]] = ()
     listens: Fact[str] = None
     unusable: Fact[str] = None
+    timeout: Fact[Setting] = None
+    timeout_seconds: Fact[float] = None
+    output_limit: Fact[Setting] = None
+    max_output: Fact[int] = None
+    uses_tools: Fact[bool] = True
     writable: Fact[tuple[Writable, ...]] = ()
 
     def shown(self) -> str:

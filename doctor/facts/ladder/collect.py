@@ -11,6 +11,8 @@ from doctor.facts.server import record as servers
 from doctor.facts.urls import is_loopback, parse_address
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from doctor.facts.clients.record import Client
     from doctor.facts.ladder.record import Ladder
     from doctor.facts.ladder.target import Target
@@ -23,14 +25,23 @@ MOST_CLIENTS = 8
 
 
 def local_ladders(
-    outside: Outside, vault: Vault, clients: tuple[Client, ...], server: Server | None
+    outside: Outside,
+    vault: Vault,
+    clients: tuple[Client, ...],
+    server: Server | None,
+    *,
+    named: Collection[str] = (),
+    far: bool = False,
 ) -> tuple[Ladder, ...]:
-    """The cheap rungs for every client that asks this machine; others are not asked about unasked."""
+    """The cheap rungs for every client that asks this machine; others are not asked about unasked.
+
+    Asked about are those of these names, and with `far` all: their keys go along only to where they were meant for.
+    """
     found = []
     asked = [server] if server is not None else []
     for client in clients[:MOST_CLIENTS]:
-        target = of_client(client, vault, model=None, key=None, named=False)
-        if target is None or not is_loopback(parse_address(target.base).host):
+        target = of_client(client, vault, model=None, key=None, named=client.name in named)
+        if target is None or not (far or target.named or is_loopback(parse_address(target.base).host)):
             continue
         there = next((one for one in asked if same_place(one.url, target.base)), None)
         if there is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.ladder.ask import Answer
 from doctor.facts.ladder.sse import Streamed, read_stream
-from doctor.facts.ladder.state import Climb, Step, failed, passed, warned
+from doctor.facts.ladder.state import Climb, Step, failed, not_tried, passed, warned
 from doctor.facts.ladder.wire import TOOL_NAME, USER, Reply, reading, request, tool
 from doctor.facts.record import known
 
@@ -107,6 +107,8 @@ def _message(got: StreamReply) -> str:
 
 def tools(climb: Climb) -> Step:
     """Asked to call a tool, the model calls it, and the call can be read."""
+    if not climb.target.tools:
+        return not_tried(f"{climb.target.name} uses no tools")
     wire = climb.target.wire_api
     body = request(wire, climb.model, CALL, max_tokens=TOOL_TOKENS, tools=(tool(),), force_tool=True)
     answer = climb.asker.work(climb.target.request_url, climb.headers, body)

@@ -28,6 +28,7 @@ def name(climb: Climb) -> Step:
         )
     written = _host(target.base)
     if written in WILDCARDS:
+        climb.found["other_address"] = _at(target.base, "127.0.0.1" if written == "0.0.0.0" else "::1")
         return warned("wildcard-address", f"{written} is an address to listen on; here it is asked as {address.host}")
     found = climb.outside.resolve(address.host)
     if not found:

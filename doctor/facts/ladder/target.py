@@ -49,7 +49,8 @@ class Target(NamedTuple):
 
     `base` is the base URL as written, `request_url` what is asked in the end. `keys` are the headers that are sent,
     the one the server looks at first in front; `unknown_key` says why the key cannot be known, "" when it can.
-    `models` are the names asked for, the main one first; `late_system` is whether it sends late system messages.
+    `models` are the names asked for, the main one first; `late_system` is whether it sends late system messages,
+    `tools` whether it cannot do without tools.
     """
 
     client: str
@@ -66,6 +67,7 @@ class Target(NamedTuple):
     late_system: bool
     proxy: Setting | None
     named: bool
+    tools: bool = True
 
 
 def of_client(client: Client, vault: Vault, *, model: str | None, key: str | None, named: bool) -> Target | None:
@@ -97,6 +99,7 @@ def of_client(client: Client, vault: Vault, *, model: str | None, key: str | Non
         late_system=_sends_late_system(client),
         proxy=known(client.proxy),
         named=named,
+        tools=known(client.uses_tools) is not False,
     )
 
 

@@ -136,6 +136,12 @@ def _rename(found, setup, text):
     setup.put(found[2], value, text)
 
 
+def _rename_table(found, setup, text):
+    tables = setup.files[setup.client.settings]["model_providers"]
+    tables[found[2]] = tables.pop(found[1])
+    setup.put("model_provider", found[2])
+
+
 def _model_of_provider(found, setup, text):
     setup.client.name_models(setup, found[1])
 
@@ -146,6 +152,10 @@ def _number(found, setup, text):
 
 def _direct(found, setup, text):
     setup.point(f"http://127.0.0.1:{setup.command.port}" + ("/v1" if "with /v1" in text else ""))
+
+
+def _model_id(found, setup, text):
+    setup.put(setup.client.model, found[1])
 
 
 def _list_model(found, setup, text):
@@ -177,14 +187,17 @@ def _update(found, setup, text):
 
 FORMS = (
     (r"address its log names after `listening on`", _direct),
+    (r"^Rename \[model_providers\.(\w+)\] to an id of your own, such as (\w+), and set model_provider", _rename_table),
     (rf"^Rename {_NAME} to {_NAME}", _rename),
     (r'^Set model = "local/([^"]+)"', _model_of_provider),
-    (rf"^Set {_NAME} = (\d+) in", _number),
+    (rf"^Set {_NAME} = (\d+) (?:in|for)", _number),
+    (r"^Write (openai/\S+) in", _model_id),
     (r'^Add "limit": \{ "context": (\d+), "output": (\d+) \} to the model (\S+)', _limit),
     (r'^Add "([^"{}]+)": \{\} below models', _list_model),
     (r"^Repair the file at the place named", _repair),
     (r"^Update (?:the server|llama)", _update),
     (rf"^(?:Set|Write|Point|Use|Put)\b[^`]*?{_URL}", _point),
+    (rf"on the same machine: write {_URL}", _point),
     (rf"leads on to {_URL}", _point),
     (rf"^(?:Set|Write|Put) {_NAME} = \"([^\"]+)\"", _write),
     (r"^(?:Enter|Write) .*only the key|^Write only the key itself", _clean_key),
@@ -198,7 +211,7 @@ FORMS = (
         _server_key,
     ),
     (rf"^Give {_NAME} the server's key", _named_key),
-    (rf"^(?:Remove|Unset) {_NAME}", _drop),
+    (rf"^(?:Remove|Unset|Delete the line) {_NAME}", _drop),
     (r"restart llama-server with `(-[^`]+)`|^Start (?:the server )?with `(-[^`]+)`", _options),
     (r"^(?:Start llama-server|Start the server)|restart the server", _start),
 )

@@ -1,4 +1,4 @@
-"""One cell: a client with a fault, what doctor says, its first remedy done as printed, and the client again."""
+"""One cell: a client with a fault, what doctor says, its first remedy by `doctor fix` or as printed, and the client again."""
 
 import contextlib
 import json
@@ -6,9 +6,11 @@ import os
 import time
 
 from doctor.cli import main
-from tests.real.matrix import servers
+from tests.real.matrix import servers, world
+from tests.real.matrix.applier import NotApplied, apply
 from tests.real.matrix.clients import sound
-from tests.real.matrix.faults import CHECK, DEEP
+from tests.real.matrix.faults import CHECK, DEEP, LOG, ORIGIN
+from tests.real.matrix.request import ORIGIN as PAGE
 
 
 class Cell:
@@ -19,11 +21,13 @@ class Cell:
         self.stack = contextlib.ExitStack()
         self.server = contextlib.ExitStack()
         if fault.own:
-            words, model = fault.words, str(matrix_models[fault.model])
+            words = tuple(world.own_address() if word == world.OWN else word for word in fault.words)
+            model = str(matrix_models[fault.model])
             command = servers.Command(model, servers.harness.free_port(), words)
         else:
             command = pool.get(*fault.words)
         self.setup = sound(client, home, command)
+        self.log = home / "server.log"
         if fault.words == servers.ROUTER:
             self.setup.client.name_models(self.setup, servers.SERVED)
 
@@ -42,14 +46,8 @@ class Cell:
     def start(self):
         """(Re)start the server with the command as it stands now."""
         self.server.close()
-        log = self.setup.home / "server.log"
-        self.server.enter_context(servers.started(self.setup.command, log))
+        self.server.enter_context(servers.started(self.setup.command, self.log))
         self.setup.alive = True
-
-    def after_remedy(self):
-        """What the remedy asked for has happened."""
-        if self.setup.alive is False:
-            self.start()
 
     def doctor(self, *argv):
         """The JSON answer of a run of doctor in this home."""
@@ -65,27 +63,57 @@ class Cell:
 
     def look(self, command, only="launch,server,clients,ladders"):
         """The findings of one of the commands."""
-        if command == CHECK:
-            given = ["--launch", self.setup.command.text()] if self.fault.launch else []
-            return self.doctor("check", *given, "--only", only)["findings"]
-        deep = ["--deep", "--timeout", "15"] if command == DEEP else []
-        return self.doctor("verify", "--client", self.setup.client.id, *deep)["findings"]
+        given = ["--launch", self.setup.command.text()] if self.fault.launch else []
+        if command == LOG:  # as a terminal shows it: the command, then what it printed
+            text = f"$ {self.setup.command.text()}\n{self.log.read_text('utf-8', 'replace')}"
+            (self.setup.home / "terminal.log").write_text(text, encoding="utf-8")
+        who = ["--client", self.setup.client.id]
+        argv = {
+            CHECK: ["check", *given, "--only", only],
+            DEEP: ["verify", *who, "--deep", "--timeout", "15"],
+            ORIGIN: ["verify", str(self.setup.get(self.setup.client.base)), "--origin", PAGE],
+            LOG: ["log", str(self.setup.home / "terminal.log")],
+        }.get(command, ["verify", *who])
+        return self.doctor(*argv)["findings"]
+
+    def cure(self, finding):
+        """(way, why not): the first remedy is done by `doctor fix` where it is one that doctor can do, else as printed."""
+        if finding is None or not finding["remedies"]:
+            return "", "no remedy is named"
+        remedy = finding["remedies"][0]
+        if remedy["edit"]:
+            state = self.fix(finding["rule"])
+            return ("fix", "") if state == "cured" else ("", f"doctor fix: {state}")
+        return "hand", self.by_hand(remedy)
+
+    def by_hand(self, remedy):
+        """What kept the remedy from being done as printed, "" when it is done."""
+        try:
+            apply(remedy, self.setup)
+        except NotApplied as error:
+            return f"not done: {error}"
+        if self.setup.alive is False:
+            self.start()
+        self.wait()
+        return ""
 
     def fix(self, rule):
-        """Whether `doctor fix` has cured the finding of a rule. Its edits are in the home then, else nothing is changed."""
-        if self.fault.seen[0] != CHECK or not rule.startswith(("client/", "context/", "output/")):
-            return False
+        """How `doctor fix` ended on the finding of a rule; what it has written is read."""
         given = ["--launch", self.setup.command.text()] if self.fault.launch else []
         if self.setup.secret:
             self.setup.env["SERVER_KEY"] = self.setup.secret
             given += ["--key-env", "SERVER_KEY"]
         answer = self.doctor("fix", "--client", self.setup.client.id, "--rule", rule, "--yes", *given)
         self.setup.env.pop("SERVER_KEY", None)
-        if answer["state"] == "cured":
+        if answer["state"] in ("cured", "not-cured", "undecided"):
             self.setup.reload()
-            return True
-        self.setup.write()
-        return False
+        return answer["state"]
+
+    def undo(self):
+        """Take the edit back: the set-up is as broken as before."""
+        state = self.doctor("fix", "--undo")["state"]
+        self.setup.reload()
+        return state
 
     def wait(self):
         """Until a server that was only loading is ready."""

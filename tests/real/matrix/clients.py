@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.real.matrix.setup import Setup
+from tests.real.matrix.setup import Setup, flat, variables
 
 PROMPT = "Reply with the single word PONG"
 QUIET = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 PLACES, SDK = "DOCTOR_CLIENTS", "DOCTOR_CLIENTS_PYTHON"
 """Variables: folders with installed programs, separated as PATH is (PATH itself is looked at as well); a Python with the
-package openai."""
+packages openai and anthropic."""
 
 
 class NoRequest(Exception):
@@ -24,11 +24,22 @@ class NoRequest(Exception):
 
 
 class Sent(NamedTuple):
-    """A request as the client makes it."""
+    """A request as the client makes it.
+
+    `limit` is the most tokens of the answer, 0 where it names none; `patience` the seconds it waits for the answer to
+    begin, 0 for its own; `late`: a system message comes behind the first place; `billing`: a line in front names the
+    release and something of the first question; `tools`: it brings some.
+    """
 
     url: str
     headers: dict
     model: str
+    wire: str
+    limit: int = 0
+    patience: float = 0.0
+    late: bool = False
+    billing: bool = False
+    tools: bool = True
 
 
 def program(*names):
@@ -59,6 +70,10 @@ class Kind:
         """Variables that keep the program's run short."""
         return {}
 
+    def answered(self, status, out):
+        """Whether a run that ended with this status and printed this has brought the whole answer."""
+        return status == 0 and "PONG" in out.replace(PROMPT, "").upper()
+
 
 class ClaudeCode(Kind):
     """Claude Code: variables in the env block of settings.json, which beat those of the shell."""
@@ -66,7 +81,6 @@ class ClaudeCode(Kind):
     id, wire, appends_v1 = "claude-code", "anthropic-messages", True
     base, key, model = "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_MODEL"
     settings = ".claude/settings.json"
-    late_system = True
     proxies = ("http_proxy", "HTTP_PROXY")
     trust = "NODE_EXTRA_CA_CERTS"
 
@@ -108,7 +122,16 @@ class ClaudeCode(Kind):
             raise NoRequest("Not logged in · Please run /login")
         headers["anthropic-version"] = "2023-06-01"
         late = "-mid_conv_system" not in seen.get("CLAUDE_CODE_MODEL_CAPABILITIES", "")
-        return Sent(f"{base.rstrip('/')}/v1/messages?beta=true", headers, seen.get(self.model, "claude-opus-5-5")), late
+        return Sent(
+            f"{base.rstrip('/')}/v1/messages?beta=true",
+            headers,
+            seen.get(self.model, "claude-opus-5-5"),
+            self.wire,
+            limit=int(seen.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", 32000)),
+            patience=int(seen.get("API_TIMEOUT_MS", 0)) / 1000,
+            late=late,
+            billing=seen.get("CLAUDE_CODE_ATTRIBUTION_HEADER") != "0",
+        )
 
     def command(self):
         found = program("claude")
@@ -124,7 +147,6 @@ class Codex(Kind):
     id, wire, appends_v1 = "codex", "openai-responses", False
     base, key, model = "model_providers.local.base_url", "LOCAL_KEY", "model"
     settings = ".codex/config.toml"
-    late_system = True
     proxies = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
     trust = "SSL_CERT_FILE"
 
@@ -150,6 +172,12 @@ class Codex(Kind):
     def reads(self, home, env):
         settings = _toml(home / self.settings)
         table = settings.get("model_providers", {}).get(settings.get("model_provider"))
+        if "openai" in settings.get("model_providers", {}):
+            raise NoRequest(
+                "Error loading config.toml: model_providers contains reserved built-in provider IDs: `openai`."
+            )
+        if "profile" in settings:
+            raise NoRequest('Error loading config.toml: legacy `profile = "..."` config is no longer supported.')
         if table is None:
             raise NoRequest(f"Error loading config.toml: Model provider `{settings.get('model_provider')}` not found")
         if table.get("wire_api") == "chat":
@@ -158,11 +186,19 @@ class Codex(Kind):
         if key == "":
             raise NoRequest(f"ERROR: Missing environment variable: `{table['env_key']}`.")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Sent(f"{table['base_url'].rstrip('/')}/responses", headers, settings.get("model", "")), True
+        url, patience = f"{table['base_url'].rstrip('/')}/responses", table.get("stream_idle_timeout_ms", 0) / 1000
+        return Sent(url, headers, settings.get("model", ""), self.wire, patience=patience, late=True)
 
     def command(self):
         found = program("codex")
         return [found, "exec", "--skip-git-repo-check", PROMPT] if found else None
+
+
+PACKAGES = {
+    "@ai-sdk/openai-compatible": ("openai-chat", "/chat/completions", "Authorization"),
+    "@ai-sdk/anthropic": ("anthropic-messages", "/messages", "x-api-key"),
+}
+"""What the provider packages of OpenCode make of a base URL."""
 
 
 class OpenCode(Kind):
@@ -171,7 +207,6 @@ class OpenCode(Kind):
     id, wire, appends_v1 = "opencode", "openai-chat", False
     base, key, model = "provider.local.options.baseURL", "provider.local.options.apiKey", "model"
     settings = ".config/opencode/opencode.json"
-    late_system = False
     proxies = ("http_proxy", "HTTP_PROXY")
     trust = "NODE_EXTRA_CA_CERTS"
 
@@ -211,8 +246,11 @@ class OpenCode(Kind):
         key = table["options"].get("apiKey", "").strip()
         if key.startswith("{env:"):
             key = env.get(key[5:-1], "").strip()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Sent(f"{table['options']['baseURL'].rstrip('/')}/chat/completions", headers, sent), False
+        wire, end, header = PACKAGES[table["npm"]]
+        headers = {header: f"Bearer {key}" if header == "Authorization" else key} if key else {}
+        limit = table["models"][model].get("limit", {}).get("output", 32000)
+        patience = table["options"].get("timeout", 0) / 1000
+        return Sent(f"{table['options']['baseURL'].rstrip('/')}{end}", headers, sent, wire, limit, patience)
 
     def command(self):
         found = program("opencode")
@@ -227,13 +265,13 @@ class QwenCode(Kind):
 
     id, wire, appends_v1 = "qwen-code", "openai-chat", False
     base, key, model = "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"
-    late_system = False
+    settings = ".qwen/settings.json"
     proxies = ("http_proxy", "HTTP_PROXY")
     trust = "NODE_EXTRA_CA_CERTS"
 
     def sound(self, setup):
         setup.files = {
-            ".qwen/settings.json": {
+            self.settings: {
                 "security": {"auth": {"selectedType": "openai"}},
                 "privacy": {"usageStatisticsEnabled": False},
                 "general": {"enableAutoUpdate": False},
@@ -255,7 +293,9 @@ class QwenCode(Kind):
         headers = {"Authorization": f"Bearer {key}"}
         model = settings.get("model", {}).get("name") or env.get(self.model, "")
         base = env.get(self.base) or auth["baseUrl"]
-        return Sent(f"{base.rstrip('/')}/chat/completions", headers, model), False
+        config = settings.get("model", {}).get("generationConfig", {})
+        limit, patience = config.get("samplingParams", {}).get("max_tokens", 32000), config.get("timeout", 0) / 1000
+        return Sent(f"{base.rstrip('/')}/chat/completions", headers, model, self.wire, limit, patience)
 
     def command(self):
         found, node = program("qwen"), program("node")
@@ -270,7 +310,6 @@ class Cline(Kind):
     key = "providers.openai-compatible.settings.apiKey"
     model = "providers.openai-compatible.settings.model"
     settings = ".cline/data/settings/providers.json"
-    late_system = False
     proxies = ("http_proxy", "HTTP_PROXY")
     trust = "NODE_EXTRA_CA_CERTS"
 
@@ -295,7 +334,7 @@ class Cline(Kind):
         table = _json(home / self.settings)["providers"]["openai-compatible"]["settings"]
         key = table.get("apiKey", "").strip()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Sent(f"{table['baseUrl'].rstrip('/')}/chat/completions", headers, table["model"]), False
+        return Sent(f"{table['baseUrl'].rstrip('/')}/chat/completions", headers, table["model"], self.wire)
 
     def command(self):
         found = program("cline")
@@ -307,7 +346,6 @@ class OpenAISdk(Kind):
 
     id, wire, appends_v1 = "openai-sdk", "openai-chat", False
     base, key, model = "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"
-    late_system = False
     proxies = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
     trust = "SSL_CERT_FILE"
 
@@ -323,17 +361,139 @@ class OpenAISdk(Kind):
         if not key:
             raise NoRequest("openai.OpenAIError: The api_key client option must be set")
         headers = {"Authorization": f"Bearer {key}"}
-        return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, "")), False
+        return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, ""), self.wire)
 
     def command(self):
         python = os.environ.get(SDK)
-        return [python, str(Path(__file__).with_name("sdk_program.py")), PROMPT] if python else None
+        return [python, str(Path(__file__).with_name("sdk_program.py")), "openai", PROMPT] if python else None
 
 
-CLIENTS = {kind.id: kind for kind in (ClaudeCode(), Codex(), OpenCode(), QwenCode(), Cline(), OpenAISdk())}
-ANTHROPIC = ("claude-code",)
-OPENAI = ("codex", "opencode", "qwen-code", "cline", "openai-sdk")
+class AnthropicSdk(Kind):
+    """A program with Anthropic's own library that reads a .env file, as many do: the shell's variables are Claude Code's."""
+
+    id, wire, appends_v1 = "anthropic-sdk", "anthropic-messages", True
+    base, key, model = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_MODEL"
+    proxies = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+    trust = "SSL_CERT_FILE"
+    settings = "project/.env"
+
+    def sound(self, setup):
+        setup.files = {
+            self.settings: {
+                self.base: f"http://127.0.0.1:{setup.command.port}",
+                self.key: setup.secret or "none",
+                self.model: "local-model",
+            }
+        }
+
+    def add(self, setup, name, value):
+        setup.files[self.settings][name] = value
+
+    def reads(self, home, env):
+        env = {**variables((home / self.settings).read_text("utf-8")), **env}
+        key = env.get(self.key, "").strip() or env.get("ANTHROPIC_AUTH_TOKEN", "").strip()
+        if not key:
+            raise NoRequest("TypeError: Could not resolve authentication method.")
+        headers = {"Authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
+        return Sent(f"{env[self.base].rstrip('/')}/v1/messages", headers, env.get(self.model, ""), self.wire, 200)
+
+    def command(self):
+        python = os.environ.get(SDK)
+        return [python, str(Path(__file__).with_name("sdk_program.py")), "anthropic", PROMPT] if python else None
+
+
+class Aider(Kind):
+    """aider: .aider.conf.yml, and the windows of models it does not know in a file of their own."""
+
+    id, wire, appends_v1 = "aider", "openai-chat", False
+    base, key, model = "openai-api-base", "openai-api-key", "model"
+    settings, windows = ".aider.conf.yml", ".aider.model.metadata.json"
+    proxies = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+    trust = "SSL_CERT_FILE"
+
+    def sound(self, setup):
+        entry = {"max_input_tokens": 65536, "max_output_tokens": 8192, "litellm_provider": "openai", "mode": "chat"}
+        setup.files = {
+            self.settings: {
+                self.model: "openai/local-model",
+                self.base: f"http://127.0.0.1:{setup.command.port}/v1",
+                self.key: setup.secret or "none",
+                "check-update": False,
+                "analytics": False,
+                "show-release-notes": False,
+                "show-model-warnings": False,
+            },
+            self.windows: {"openai/local-model": {**entry, "input_cost_per_token": 0, "output_cost_per_token": 0}},
+        }
+
+    def add(self, setup, name, value):
+        setup.files[self.settings][name] = value
+
+    def name_models(self, setup, name):
+        settings, windows = setup.files[self.settings], setup.files[self.windows]
+        windows[f"openai/{name}"] = windows.pop(settings[self.model], {})
+        settings[self.model] = f"openai/{name}"
+
+    def reads(self, home, env):
+        settings = _flat(home / self.settings)
+        prefix, slash, model = str(settings[self.model]).partition("/")
+        if not slash or prefix != "openai":
+            raise NoRequest("litellm.BadRequestError: LLM Provider NOT provided.")
+        key = str(settings.get(self.key, "")).strip()
+        if not key:
+            raise NoRequest("litellm.AuthenticationError: The api_key client option must be set")
+        headers = {"Authorization": f"Bearer {key}"}
+        url, patience = f"{settings[self.base].rstrip('/')}/chat/completions", float(settings.get("timeout", 0))
+        return Sent(url, headers, model, self.wire, patience=patience, tools=False)
+
+    def command(self):
+        found = program("aider")
+        words = ["--no-git", "--yes-always", "--no-pretty", "--no-auto-commits", "--message"]
+        return [found, *words, PROMPT] if found else None
+
+
+class Browser(Kind):
+    """A web page of another origin that asks the server, in a browser."""
+
+    id, wire, appends_v1 = "browser", "openai-chat", False
+    base, key, model = "PAGE_BASE_URL", "PAGE_KEY", "PAGE_MODEL"
+    proxies: tuple[str, ...] = ()
+    trust = ""
+
+    def sound(self, setup):
+        setup.env |= {
+            self.base: f"http://127.0.0.1:{setup.command.port}/v1",
+            self.key: setup.secret or "none",
+            self.model: "local-model",
+        }
+
+    def reads(self, _, env):
+        headers = {"Authorization": f"Bearer {env[self.key]}"}
+        return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env[self.model], self.wire)
+
+    def command(self):
+        found = program("chromium", "google-chrome", "chrome")
+        return [sys.executable, str(Path(__file__).with_name("page.py")), found, PROMPT] if found else None
+
+
+CLIENTS = {
+    kind.id: kind
+    for kind in (
+        ClaudeCode(),
+        Codex(),
+        OpenCode(),
+        QwenCode(),
+        Cline(),
+        Aider(),
+        OpenAISdk(),
+        AnthropicSdk(),
+        Browser(),
+    )
+}
+ANTHROPIC = ("claude-code", "anthropic-sdk")
+OPENAI = ("codex", "opencode", "qwen-code", "cline", "aider", "openai-sdk")
 ALL = (*ANTHROPIC, *OPENAI)
+CLAUDE = ("claude-code",)
 
 
 def sound(client, home, command):
@@ -350,6 +510,10 @@ def _json(path):
         return {}
     except ValueError as error:
         raise NoRequest(f"SyntaxError: {path}: {error}") from None
+
+
+def _flat(path):
+    return flat(path.read_text("utf-8"))
 
 
 def _toml(path):

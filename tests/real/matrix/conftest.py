@@ -20,6 +20,7 @@ def matrix_models(tmp_path_factory):
     return {
         "model": models.agent_model(folder / "tiny.gguf"),
         "strict": models.agent_model(folder / "strict.gguf", models.STRICT),
+        "endless": models.agent_model(folder / "endless.gguf", endless=True),
     }
 
 

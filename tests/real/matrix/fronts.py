@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import http.server
 import json
+import re
 import socket
 import ssl
 import threading
@@ -13,17 +14,24 @@ LOADING = b'{"error":{"message":"Loading model","type":"unavailable_error","code
 PAGE = b"<!doctype html>\n<html><head><title>Example app</title></head><body>Hello</body></html>"
 NOT_FOUND = b'{"error":{"message":"not found","type":"invalid_request_error"}}'
 UNAUTHORISED = b'{"error":{"message":"no api key","type":"authentication_error"}}'
+GAVE_UP = b"<html><head><title>504 Gateway Time-out</title></head><body><center>nginx</center></body></html>"
 BROKEN = b'{"error":{"message":"upstream connect error","type":"api_error"}}'
 
 
 class Relay(http.server.BaseHTTPRequestHandler):
-    """Passes everything on to `port`; `spoil(handler, body)` returns True when it has answered itself."""
+    """Passes everything on to `port`; `spoil(handler, body)` returns True when it has answered itself.
+
+    `head` are further headers, `change` makes something else of each piece of an answer, `last` comes behind it,
+    `until` breaks it off.
+    """
 
     protocol_version = "HTTP/1.1"
     port = 0
     spoil = staticmethod(lambda handler, body: False)
     change = staticmethod(lambda handler, block: block)
     until = staticmethod(lambda handler, sent: False)
+    head = staticmethod(lambda handler: {})
+    last = staticmethod(lambda handler: b"")
 
     def handle_one(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -41,6 +49,8 @@ class Relay(http.server.BaseHTTPRequestHandler):
         for name, value in reply.getheaders():
             if name.lower() not in ("transfer-encoding", "content-length", "connection", "keep-alive"):
                 self.send_header(name, value)
+        for name, value in self.head(self).items():
+            self.send_header(name, value)
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
@@ -52,6 +62,7 @@ class Relay(http.server.BaseHTTPRequestHandler):
             self.wfile.write(block)
             self.wfile.flush()
             sent += len(block)
+        self.wfile.write(self.last(self))
         upstream.close()
 
     do_GET = do_POST = do_OPTIONS = do_HEAD = handle_one
@@ -220,3 +231,94 @@ def mute(at):
         yield listener.getsockname()[1]
     finally:
         listener.close()
+
+
+def slow(seconds):
+    """A server that takes this long to read a prompt."""
+
+    def spoil(handler, body):
+        if is_real(handler, body):
+            time.sleep(seconds)
+        return False
+
+    return {"spoil": spoil}
+
+
+def error_in_stream():
+    """A server that fails in the middle of an answer and says so there."""
+    said = b'{"error":{"code":500,"message":"Compute error.","type":"server_error"}}'
+
+    def change(handler, block):
+        if is_answer(handler) and block.startswith(b"data:") and b"role" not in block and b"_start" not in block:
+            return b"data: " + said + b"\n"
+        return block
+
+    return {"change": change}
+
+
+def named_gzip():
+    """A proxy that calls its answers packed and sends them as they are."""
+    return {"head": lambda handler: {"Content-Encoding": "gzip"} if is_answer(handler) else {}}
+
+
+SLOW = 2.0
+"""Seconds that the answer of a slow model takes."""
+
+
+def held_back():
+    """A proxy that collects an answer and sends it when it is whole.
+
+    The tiny model is ready at once: its answer is kept as long as a slow one's would take, and tells that one's speed.
+    """
+
+    def change(handler, block):
+        handler.held = getattr(handler, "held", b"") + block
+        return b""
+
+    def last(handler):
+        held = getattr(handler, "held", b"")
+        if is_answer(handler) and held.count(b"data:") > 3:
+            time.sleep(SLOW)
+            told = b'"predicted_per_second":%.1f' % (held.count(b"data:") / SLOW)
+            held = re.sub(rb'"predicted_per_second":[\d.]+', told, held)
+        return held
+
+    return {"change": change, "last": last}
+
+
+def noting_cached(into):
+    """A relay that takes down which share of each prompt came from the cache."""
+
+    def change(handler, block):
+        cached = re.search(rb'"cache_read_input_tokens":\s?(\d+)', block)
+        read = re.search(rb'"input_tokens":\s?(\d+)', block)
+        if cached and read and is_real(handler, block):
+            into.append(int(cached[1]) / max(1, int(cached[1]) + int(read[1])))
+        return block
+
+    return {"change": change}
+
+
+def without_cors():
+    """A proxy that does not know the browser's question."""
+
+    def spoil(handler, _):
+        if handler.command == "OPTIONS":
+            handler.answer(405, b"", "text/plain")
+            return True
+        return False
+
+    return {"spoil": spoil}
+
+
+def cors_without_headers():
+    """A proxy that lets pages ask, but not with a key."""
+
+    def spoil(handler, _):
+        if handler.command == "OPTIONS":
+            allowed = {"Access_Control_Allow_Origin": "*", "Access_Control_Allow_Headers": "content-type"}
+            handler.answer(204, b"", "text/plain", **allowed)
+            return True
+        return False
+
+    return {"spoil": spoil}

@@ -4,10 +4,20 @@ import functools
 import re
 from pydoc_data.topics import topics
 
-from tests.models import TOOL_TEMPLATE, tiny_llama
+from tests.models import tiny_llama
 
 CTX_TRAIN = 131072
-STRICT = TOOL_TEMPLATE.replace(
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
+    "{% if tools and loop.first %}<|tools|>{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}"
+    "{% for call in message.tool_calls or [] %}<tool_call>\n"
+    "{{ {'name': call.function.name, 'arguments': call.function.arguments} | tojson }}\n</tool_call>{% endfor %}"
+    "</s>{% endfor %}{% if add_generation_prompt %}<|assistant|>"
+    "{% if 'Call the tool' in messages[-1].content | string %}~{% endif %}{% endif %}"
+)
+"""Prints tools behind the first message, as Qwen's does, and calls; a request to call one ends in the sign on which the model calls."""
+CALL = '<tool_call>\n{"name": "report_status", "arguments": {"ok": true}}\n</tool_call>'
+STRICT = TEMPLATE.replace(
     "{% for message in messages %}",
     "{% for message in messages %}{% if message.role == 'system' and not loop.first %}"
     "{{ raise_exception('System message must be at the beginning.') }}{% endif %}",
@@ -24,8 +34,8 @@ def common_words(count=900):
     return tuple(sorted(seen, key=lambda word: (-seen[word] * len(word), word))[:count])
 
 
-def agent_model(path, template=TOOL_TEMPLATE):
+def agent_model(path, template=TEMPLATE, endless=False):
     """A model that takes tools and late system messages and has room for an agent's first request."""
-    text = {"vocab": 6000, "words": common_words(), "answer": "PONG"}
+    text = {"vocab": 6000, "words": common_words(), "answer": "PONG", "endless": endless, "call": CALL}
     smallest = {"layers": 1, "embedding": 16, "heads": 1, "heads_kv": 1}  # an agent's first request is read in seconds
     return tiny_llama(path, ctx_train=CTX_TRAIN, chat_template=template, **smallest, **text)

@@ -35,7 +35,7 @@ def run(setup, limit=LIMIT):
     except subprocess.TimeoutExpired as error:
         status, out, err = None, error.stdout or b"", error.stderr or b""
     text = _ESCAPES.sub("", out.decode("utf-8", "replace")), _ESCAPES.sub("", err.decode("utf-8", "replace"))
-    return Ran(status == 0 and bool(text[0].strip()), "\n".join(text))
+    return Ran(setup.client.answered(status, text[0]), "\n".join(text))
 
 
 def _alone():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,20 @@ else:
 
 from tests.real.matrix.servers import Command
 
+PROFILE = ".bashrc"
+"""Where the variables of the shell are set."""
+
 
 @dataclasses.dataclass
 class Setup:
     """What a fault changes and a remedy changes back.
 
-    `files` are settings files below the home as data, `env` the variables of the shell the client starts from.
+    `files` are settings files below the home as data, `env` the variables of the shell the client starts from, which its
+    profile sets.
     `secret` is the key the server was started with, "" for none. `alive`: whether the server runs (None: it
     was never started, False: it is to be started again). `ready`: when a loading server will be. `certificate`: the
-    server's. `update` puts a current server in the place of an old one.
+    server's. `update` puts a current server in the place of an old one. `cached` are the shares of the
+    prompts that came from the cache, where a fault takes them down.
     """
 
     client: Any
@@ -34,6 +40,7 @@ class Setup:
     ready: float = 0.0
     certificate: str = ""
     update: Any = None
+    cached: list[float] = dataclasses.field(default_factory=list)
 
     # --- settings by the name doctor shows ------------------------------------------------------------------------
 
@@ -76,7 +83,10 @@ class Setup:
         """Take over what somebody else has written into the files."""
         for path in self.files:
             text = (self.home / path).read_text("utf-8")
-            self.files[path] = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+            read = {".json": json.loads, ".toml": tomllib.loads, ".env": variables}
+            self.files[path] = read.get(path[path.rindex(".") :], flat)(text)
+        kept = {name: value for name, value in self.env.items() if "\n" in value}
+        self.env = kept | variables((self.home / PROFILE).read_text("utf-8"))
 
     def write(self):
         """The files as the client reads them."""
@@ -85,6 +95,7 @@ class Setup:
             target.parent.mkdir(parents=True, exist_ok=True)
             text = data if isinstance(data, str) else _toml(data) if path.endswith(".toml") else _other(path, data)
             target.write_text(text, encoding="utf-8")
+        (self.home / PROFILE).write_text(_assigned(self.env, "export "), encoding="utf-8")
 
 
 def _inside(data, name):
@@ -111,9 +122,27 @@ def _leaves(data, name):
 
 
 def _other(path, data):
+    if path.endswith(".env"):
+        return _assigned(data)
     if path.endswith((".yml", ".yaml")):
         return "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())
     return json.dumps(data, indent=2) + "\n"
+
+
+def variables(text):
+    """The variables that lines of a shell set."""
+    lines = (shlex.split(line.removeprefix("export ")) for line in text.splitlines())
+    return dict(words[0].split("=", 1) for words in lines if words)
+
+
+def _assigned(env, before=""):
+    return "".join(f"{before}{name}={shlex.quote(value)}\n" for name, value in env.items() if "\n" not in value)
+
+
+def flat(text):
+    """YAML that is a line a setting, each value as JSON or as it stands."""
+    pairs = (line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    return {name: json.loads(value) if value[:1] in '"0123456789tf' else value for name, value in pairs}
 
 
 def _toml(data, prefix=""):

@@ -18,7 +18,9 @@ NAMES = {
     "opencode": "OpenCode",
     "qwen-code": "Qwen Code",
     "cline": "Cline CLI",
+    "aider": "aider",
     "openai-sdk": "OpenAI SDK",
+    "anthropic-sdk": "Anthropic SDK",
 }
 HEAD = """# The fault matrix
 

@@ -32,7 +32,7 @@ def test_the_request_is_the_recorded_one(client, case, tmp_path):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text.replace("{HOME}", str(tmp_path)), encoding="utf-8")
     try:
-        sent = CLIENTS[client].reads(tmp_path, case["env"])[0]
+        sent = CLIENTS[client].reads(tmp_path, case["env"])
     except NoRequest:
         assert case["sent"] is None
         return
