@@ -11,6 +11,7 @@ from tests.real.matrix.applier import NotApplied, apply
 from tests.real.matrix.clients import sound
 from tests.real.matrix.faults import CHECK, DEEP, LOG, ORIGIN
 from tests.real.matrix.request import ORIGIN as PAGE
+from tests.real.matrix.setup import LAUNCH
 
 
 class Cell:
@@ -27,6 +28,7 @@ class Cell:
         else:
             command = pool.get(*fault.words)
         self.setup = sound(client, home, command)
+        self.setup.own = fault.own and fault.launch
         self.log = home / "server.log"
         if fault.words == servers.ROUTER:
             self.setup.client.name_models(self.setup, servers.SERVED)
@@ -63,7 +65,7 @@ class Cell:
 
     def look(self, command, only="launch,server,clients,ladders"):
         """The findings of one of the commands."""
-        given = ["--launch", self.setup.command.text()] if self.fault.launch else []
+        given = self.given()
         if command == LOG:  # as a terminal shows it: the command, then what it printed
             text = f"$ {self.setup.command.text()}\n{self.log.read_text('utf-8', 'replace')}"
             (self.setup.home / "terminal.log").write_text(text, encoding="utf-8")
@@ -76,6 +78,12 @@ class Cell:
         }.get(command, ["verify", *who])
         return self.doctor(*argv)["findings"]
 
+    def given(self):
+        """The option that tells doctor the server's command: the file it is written in, or the command itself."""
+        if not self.fault.launch:
+            return []
+        return ["--launch", str(self.setup.home / LAUNCH) if self.setup.own else self.setup.command.text()]
+
     def cure(self, finding):
         """(way, why not): the first remedy is done by `doctor fix` where it is one that doctor can do, else as printed."""
         if finding is None or not finding["remedies"]:
@@ -83,7 +91,9 @@ class Cell:
         remedy = finding["remedies"][0]
         if remedy["edit"]:
             state = self.fix(finding["rule"])
-            return ("fix", "") if state == "cured" else ("", f"doctor fix: {state}")
+            if state == "launch-done":
+                self.start()
+            return ("fix", "") if state in ("cured", "launch-done") else ("", f"doctor fix: {state}")
         return "hand", self.by_hand(remedy)
 
     def by_hand(self, remedy):
@@ -99,20 +109,23 @@ class Cell:
 
     def fix(self, rule):
         """How `doctor fix` ended on the finding of a rule; what it has written is read."""
-        given = ["--launch", self.setup.command.text()] if self.fault.launch else []
+        given = self.given() + ([] if self.setup.own else ["--client", self.setup.client.id])
         if self.setup.secret:
             self.setup.env["SERVER_KEY"] = self.setup.secret
             given += ["--key-env", "SERVER_KEY"]
-        answer = self.doctor("fix", "--client", self.setup.client.id, "--rule", rule, "--yes", *given)
+        answer = self.doctor("fix", "--rule", rule, "--yes", *given)
         self.setup.env.pop("SERVER_KEY", None)
-        if answer["state"] in ("cured", "not-cured", "undecided"):
+        if answer["state"] in ("cured", "not-cured", "undecided", "launch-done", "launch-partly"):
             self.setup.reload()
         return answer["state"]
 
     def undo(self):
         """Take the edit back: the set-up is as broken as before."""
+        before = self.setup.command
         state = self.doctor("fix", "--undo")["state"]
         self.setup.reload()
+        if self.setup.command != before:
+            self.start()
         return state
 
     def wait(self):

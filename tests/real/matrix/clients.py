@@ -133,9 +133,9 @@ class ClaudeCode(Kind):
             billing=seen.get("CLAUDE_CODE_ATTRIBUTION_HEADER") != "0",
         )
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("claude")
-        return [found, "-p", PROMPT] if found else None
+        return [found, "-p", question] if found else None
 
     def shell(self):
         return {"CLAUDE_CODE_MAX_RETRIES": "1"}
@@ -189,9 +189,9 @@ class Codex(Kind):
         url, patience = f"{table['base_url'].rstrip('/')}/responses", table.get("stream_idle_timeout_ms", 0) / 1000
         return Sent(url, headers, settings.get("model", ""), self.wire, patience=patience, late=True)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("codex")
-        return [found, "exec", "--skip-git-repo-check", PROMPT] if found else None
+        return [found, "exec", "--skip-git-repo-check", question] if found else None
 
 
 PACKAGES = {
@@ -252,9 +252,9 @@ class OpenCode(Kind):
         patience = table["options"].get("timeout", 0) / 1000
         return Sent(f"{table['options']['baseURL'].rstrip('/')}{end}", headers, sent, wire, limit, patience)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("opencode")
-        return [found, "run", PROMPT] if found else None
+        return [found, "run", question] if found else None
 
     def shell(self):
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
@@ -297,9 +297,9 @@ class QwenCode(Kind):
         limit, patience = config.get("samplingParams", {}).get("max_tokens", 32000), config.get("timeout", 0) / 1000
         return Sent(f"{base.rstrip('/')}/chat/completions", headers, model, self.wire, limit, patience)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found, node = program("qwen"), program("node")
-        return [node, str(Path(found).resolve()), "-p", PROMPT] if found and node else None
+        return [node, str(Path(found).resolve()), "-p", question] if found and node else None
 
 
 class Cline(Kind):
@@ -336,9 +336,9 @@ class Cline(Kind):
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return Sent(f"{table['baseUrl'].rstrip('/')}/chat/completions", headers, table["model"], self.wire)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("cline")
-        return [found, "--retries", "1", "-t", "40", PROMPT] if found else None
+        return [found, "--retries", "1", "-t", "40", question] if found else None
 
 
 class OpenAISdk(Kind):
@@ -363,9 +363,9 @@ class OpenAISdk(Kind):
         headers = {"Authorization": f"Bearer {key}"}
         return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env.get(self.model, ""), self.wire)
 
-    def command(self):
+    def command(self, question=PROMPT):
         python = os.environ.get(SDK)
-        return [python, str(Path(__file__).with_name("sdk_program.py")), "openai", PROMPT] if python else None
+        return [python, str(Path(__file__).with_name("sdk_program.py")), "openai", question] if python else None
 
 
 class AnthropicSdk(Kind):
@@ -397,9 +397,9 @@ class AnthropicSdk(Kind):
         headers = {"Authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
         return Sent(f"{env[self.base].rstrip('/')}/v1/messages", headers, env.get(self.model, ""), self.wire, 200)
 
-    def command(self):
+    def command(self, question=PROMPT):
         python = os.environ.get(SDK)
-        return [python, str(Path(__file__).with_name("sdk_program.py")), "anthropic", PROMPT] if python else None
+        return [python, str(Path(__file__).with_name("sdk_program.py")), "anthropic", question] if python else None
 
 
 class Aider(Kind):
@@ -446,10 +446,10 @@ class Aider(Kind):
         url, patience = f"{settings[self.base].rstrip('/')}/chat/completions", float(settings.get("timeout", 0))
         return Sent(url, headers, model, self.wire, patience=patience, tools=False)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("aider")
         words = ["--no-git", "--yes-always", "--no-pretty", "--no-auto-commits", "--message"]
-        return [found, *words, PROMPT] if found else None
+        return [found, *words, question] if found else None
 
 
 class Browser(Kind):
@@ -471,9 +471,9 @@ class Browser(Kind):
         headers = {"Authorization": f"Bearer {env[self.key]}"}
         return Sent(f"{env[self.base].rstrip('/')}/chat/completions", headers, env[self.model], self.wire)
 
-    def command(self):
+    def command(self, question=PROMPT):
         found = program("chromium", "google-chrome", "chrome")
-        return [sys.executable, str(Path(__file__).with_name("page.py")), found, PROMPT] if found else None
+        return [sys.executable, str(Path(__file__).with_name("page.py")), found, question] if found else None
 
 
 CLIENTS = {

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from typing import NamedTuple
 
+from tests.real.matrix.clients import PROMPT
+
 LIMIT = 60
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
@@ -17,9 +19,9 @@ class Ran(NamedTuple):
     said: str
 
 
-def run(setup, limit=LIMIT):
+def run(setup, limit=LIMIT, question=PROMPT):
     """What the client's program makes of a set-up."""
-    argv = setup.client.command()
+    argv = setup.client.command(question)
     path = os.pathsep.join(dict.fromkeys([os.path.dirname(argv[0]), *os.environ["PATH"].split(os.pathsep)]))
     env = {"PATH": path, "HOME": str(setup.home), "TERM": "dumb", "NO_COLOR": "1", **setup.client.shell(), **setup.env}
     try:

@@ -16,6 +16,8 @@ from tests.real.matrix.servers import Command
 
 PROFILE = ".bashrc"
 """Where the variables of the shell are set."""
+LAUNCH = "project/start.sh"
+"""Where the command that starts the server is written, where it is the client's own."""
 
 
 @dataclasses.dataclass
@@ -24,7 +26,7 @@ class Setup:
 
     `files` are settings files below the home as data, `env` the variables of the shell the client starts from, which its
     profile sets.
-    `secret` is the key the server was started with, "" for none. `alive`: whether the server runs (None: it
+    `own`: the server's command is written in a file. `secret` is the key the server was started with, "" for none. `alive`: whether the server runs (None: it
     was never started, False: it is to be started again). `ready`: when a loading server will be. `certificate`: the
     server's. `update` puts a current server in the place of an old one. `cached` are the shares of the
     prompts that came from the cache, where a fault takes them down.
@@ -36,6 +38,7 @@ class Setup:
     secret: str = ""
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     files: dict[str, Any] = dataclasses.field(default_factory=dict)
+    own: bool = False
     alive: bool = True
     ready: float = 0.0
     certificate: str = ""
@@ -85,6 +88,9 @@ class Setup:
             text = (self.home / path).read_text("utf-8")
             read = {".json": json.loads, ".toml": tomllib.loads, ".env": variables}
             self.files[path] = read.get(path[path.rindex(".") :], flat)(text)
+        if self.own:
+            line = (self.home / LAUNCH).read_text("utf-8").splitlines()[-1]
+            self.command = self.command.printed(line, self.home)
         kept = {name: value for name, value in self.env.items() if "\n" in value}
         self.env = kept | variables((self.home / PROFILE).read_text("utf-8"))
 
@@ -95,6 +101,8 @@ class Setup:
             target.parent.mkdir(parents=True, exist_ok=True)
             text = data if isinstance(data, str) else _toml(data) if path.endswith(".toml") else _other(path, data)
             target.write_text(text, encoding="utf-8")
+        if self.own:
+            (self.home / LAUNCH).write_text(f"#!/bin/sh\n{self.command.text()}\n", encoding="utf-8")
         (self.home / PROFILE).write_text(_assigned(self.env, "export "), encoding="utf-8")
 
 
