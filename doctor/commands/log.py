@@ -16,6 +16,7 @@ from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, known, to_json
 from doctor.fix.launch.bench import Bench
+from doctor.logs.complaint import complaint_lines
 from doctor.logs.paste import Paste
 from doctor.logs.trouble import trouble_lines
 from doctor.outside import OutsideError
@@ -146,7 +147,8 @@ def read(
         asks = {rule.id for rule in knowledge.rules if rule.fallback}
         told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
         told |= {command.line for command in paste.commands}
-        unknown = [line for line in trouble_lines(paste.head) if line[0] not in told]
+        speaking = dict((*trouble_lines(paste.head), *complaint_lines(paste.head)))
+        unknown = [(number, speaking[number]) for number in sorted(speaking) if number not in told]
         guessed = nearest(unknown, knowledge, lang, source)
         found = found._replace(findings=(*guessed, *found.findings))
     return facts, found, paste.count

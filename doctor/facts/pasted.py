@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.build.record import from_number
 from doctor.facts.facts import Facts, nothing_known
 from doctor.facts.launch.record import Launch, Seen, judge
+from doctor.facts.pasted_cards import cards_of
 from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
@@ -57,7 +58,16 @@ def paste_facts(
         from doctor.facts.timeline.log import of_log as timeline_of_log
 
         timeline = timeline_of_log(outside, turns, log, speed)
-    return replace(facts, log=log, launch=launch, build=build, budget=budget, speed=speed, timeline=timeline)
+    return replace(
+        facts,
+        gpu=cards_of(paste.head),
+        log=log,
+        launch=launch,
+        build=build,
+        budget=budget,
+        speed=speed,
+        timeline=timeline,
+    )
 
 
 def _speed(outside: Outside, model: str, launch: Launch, log: Log) -> Fact[Speed]:
