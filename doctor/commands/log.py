@@ -147,7 +147,12 @@ def read(
         asks = {rule.id for rule in knowledge.rules if rule.fallback}
         told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
         told |= {command.line for command in paste.commands}
-        speaking = dict((*trouble_lines(paste.head), *complaint_lines(paste.head)))
+        speaking = dict(
+            (
+                *trouble_lines(paste.head),
+                *complaint_lines(paste.head, only_words=not found.findings and not recognised(facts)),
+            )
+        )
         unknown = [(number, speaking[number]) for number in sorted(speaking) if number not in told]
         guessed = nearest(unknown, knowledge, lang, source)
         found = found._replace(findings=(*guessed, *found.findings))

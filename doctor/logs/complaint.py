@@ -11,7 +11,8 @@ LONGEST = 400
 _SLOW = re.compile(
     r"\bslow(?:ly|er|est|ness|down|s)?\b|\bsluggish|\bcrawl|\bunusabl[ey]|\bis (?:this|that|it) normal\b|misconfigured"
     r"|\btakes? (?:forever|ages|too long|a long time|over|more than|several)"
-    r"|\b(?:only|just) (?:around |about |doing |getting |got |get ){0,2}\d{1,4}(?:\.\d+)?(?:-\d+)? ?(?:tok|t/s|tps|ms)"
+    r"|\b(?:only|just) (?:around |about |doing |does |getting |got |get |reached |achieves? ){0,2}"
+    r"\d{1,4}(?:\.\d+)?(?:-\d+)? ?(?:tok|t/s|tps|ms)"
     r"|\b(?:drop(?:s|ped)?|falls?|fell|collaps\w{0,3}|decreas\w{1,3}|goes down|went down|halved|degrad\w{1,4})\b"
     r".{0,60}(?:\d|speed|performance)"
     r"|\b(?:speed|performance|throughput|prefill|decode|tokens?)\b.{0,60}"
@@ -31,18 +32,20 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _PRINTED = re.compile(
     r"\btime\s*=\s*[\d.]+ ms|\blevel=|\bmsg=|^\d{1,4}\.\d\d\.\d{3}\.\d{3} [A-Z] |^[a-z0-9]+(?:_[a-z0-9]+)+\s*:|^\s*[\[{|]"
     r"|^\s*(?:\$|❯|➜|PS [A-Za-z]:)|\bn_(?:ctx|tokens|past|batch)\b|^\d{4}[-/]\d\d[-/]\d\d|^[A-Z][a-z]{2} +\d{1,2} \d\d:"
-    r"|^\s*(?:HTTP|GET|POST)\b"
+    r"|^\s*(?:HTTP|GET|POST|srv|slot|que|init|main|load|llama|ggml|clip)\b"
 )
 
 
-def complaint_lines(text: str) -> tuple[tuple[int, str], ...]:
+def complaint_lines(text: str, *, only_words: bool = False) -> tuple[tuple[int, str], ...]:
     """(line number, line) of the lines in a person's words, when one of them is about speed; else none.
 
-    The others of them say what the computer is and what was tried, and are wanted with it.
+    The others of them say what the computer is and what was tried, and are wanted with it. `only_words`: the text holds
+    no facts: where it is words for the most part, they are a complaint whatever they are about.
     """
     lines = [(number, line.strip()[:LONGEST]) for number, line in enumerate(text.splitlines(), 1)]
     said = [(number, line) for number, line in lines if _is_prose(line)]
-    if not any(_SLOW.search(line) for _, line in said):
+    spoken = only_words and len(said) > 2 * sum(1 for _, line in lines if line) / 3
+    if not spoken and not any(_SLOW.search(line) for _, line in said):
         return ()
     if sum(len(_WORD.findall(line)) + len(_CHINESE.findall(line)) // 2 for _, line in said) < FEWEST_WORDS:
         return ()
