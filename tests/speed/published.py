@@ -42,8 +42,8 @@ def _lines(name: str) -> list[list[str]]:
 
 
 @functools.cache
-def measured() -> tuple[Measured, ...]:
-    rows = [Measured(*row) for row in _lines("measurements.tsv")]
+def measured(name: str = "measurements.tsv") -> tuple[Measured, ...]:
+    rows = [Measured(*row) for row in _lines(name)]
     return tuple(row._replace(depth=int(row.depth), tok_s=float(row.tok_s)) for row in rows)
 
 
@@ -67,13 +67,13 @@ def _counted() -> list[Measured]:
 
 
 @functools.cache
-def reads_of(name: str, flags: str, with_card: bool) -> Reads:
+def reads_of(name: str, flags: str, count: int) -> Reads:
     _, header, whole, output, blocks, kv, _ = models()[name]
     flags = flags.replace("-ub 1", "")
     asked = options(f"{flags} -c 65536" if "-c " not in flags else flags)
-    devices = cards(1) if with_card else ()
+    devices = cards(count)
     if not header:
-        return _by_hand(float(whole), float(output), int(blocks), float(kv), asked, with_card)
+        return _by_hand(float(whole), float(output), int(blocks), float(kv), asked, count)
     found = reads(model(header), asked, None, devices)
     assert isinstance(found, Reads), found
     if whole:
@@ -82,28 +82,41 @@ def reads_of(name: str, flags: str, with_card: bool) -> Reads:
     return found
 
 
-def _by_hand(whole, output, blocks, kv, asked, with_card):
-    layers = blocks + 1 if with_card and not isinstance(asked.ngl, int) else min(asked.ngl or 0, blocks + 1)
-    on_card = max(0, layers - 1)
+def _by_hand(whole, output, blocks, kv, asked, count):
+    layers = blocks + 1 if count and not isinstance(asked.ngl, int) else min(asked.ngl or 0, blocks + 1)
+    on_card = min(layers, blocks)
     block = (whole - output) / blocks
-    parts = []
-    if layers:
-        parts.append(Part("CUDA0", output + on_card * block, kv * on_card / blocks, blocks=on_card))
-    if layers <= blocks:
-        rest = blocks - on_card
-        parts.append(Part(CPU, rest * block + (0 if layers else output), kv * rest / blocks, blocks=rest))
+    parts = [
+        Part(f"CUDA{at}", on_card / count * block, kv * on_card / count / blocks, blocks=on_card // count)
+        for at in range(count if on_card else 0)
+    ]
+    rest = blocks - on_card
+    if rest or not count:
+        parts.append(Part(CPU, rest * block, kv * rest / blocks, blocks=rest))
+    # The output layer is the last of the layers: on the last card when all are on cards.
+    at = -1 if layers <= blocks or not parts else max(0, count - 1)
+    parts[at] = replace(parts[at], weights=parts[at].weights + output)
     return Reads(tuple(parts), asked.flash != "off", 0.0, 512)
 
 
 def lanes_of(row: Measured) -> list[Lane]:
     found = []
-    if row.card:
-        (card,) = CARDS.find(row.card)
-        found.append(lane_of("CUDA0", card))
-    if row.ram:
-        found.append(Lane(CPU, float(row.ram), float(row.ram), "", "RAM"))
-    return found
+    count, name = _cards(row)
+    if count:
+        (card,) = CARDS.find(name)
+        found += [lane_of(f"CUDA{at}", card) for at in range(count)]
+    usual = TABLE["ram"]
+    low, high = (float(row.ram),) * 2 if row.ram else (float(usual["low"]), float(usual["high"]))
+    return [*found, Lane(CPU, low, high, "", "RAM")]
+
+
+def _cards(row: Measured) -> tuple[int, str]:
+    """How many cards of which name: `2x RTX 3090`."""
+    count, times, name = row.card.partition("x ")
+    if times and count.isdigit():
+        return int(count), name
+    return int(bool(row.card)), row.card
 
 
 def reads_for(row: Measured) -> Reads:
-    return reads_of(row.model, row.flags, bool(row.card))
+    return reads_of(row.model, row.flags, _cards(row)[0])
