@@ -86,7 +86,7 @@ def record(
     if start is None or deep is None:
         return Unknown("the bandwidth of a device is not known")
     reading, slope = prefill(found, lanes, table), kv_seconds(found, lanes, table)
-    factor = draft_factor(None, drafting, table) if drafting else None
+    factor = draft_factor(None, drafting, table, found, lanes) if drafting else None
     share, ram = found.on_host(), lanes[-1]
     no_ram = Unknown("no weights lie in RAM")
     return Speed(

@@ -76,7 +76,8 @@ def decode(found: Reads, lanes: Sequence[Lane], table: Mapping[str, Any], depth:
 
 
 def _seconds(part: Part, width: float, lane: Lane, rate: Mapping[str, float], flash: bool, depth: float) -> float:
-    reach = min(width * rate["weights"], rate.get(f"ceiling_{lane.capability}", width))
+    share = rate["weights"] * rate.get(f"share_{lane.capability}", 1.0)
+    reach = min(width * share, rate.get(f"ceiling_{lane.capability}", width))
     cache = rate["kv_flash"] if flash else rate["kv_plain"]
     seconds = (part.weights + part.state) / (reach * GIGA) + part.kv_bytes(depth) / (width * cache * GIGA)
     return seconds + MICRO * (
@@ -120,13 +121,39 @@ class Factor(NamedTuple):
     high: float
 
 
-def draft_factor(accepted: float | None, depth: int, table: Mapping[str, Any]) -> Factor:
-    """Drafting `depth` tokens at a time of which the share `accepted` holds (None: not known, a usual range)."""
+def draft_factor(
+    accepted: float | None,
+    depth: int,
+    table: Mapping[str, Any],
+    found: Reads | None = None,
+    lanes: Sequence[Lane] = (),
+) -> Factor:
+    """Drafting `depth` tokens at a time of which the share `accepted` holds (None: not known, a usual range).
+
+    With what a token reads and from where, the cost of a drafted token is that of such cards.
+    """
     rate = table["draft"]
-    usual = (rate["accepted_low"], rate["accepted_high"]) if accepted is None else (accepted, accepted)
-    return Factor(
-        (1 + usual[0] * depth) / (1 + rate["cost_high"] * depth),
-        (1 + usual[1] * depth) / (1 + rate["cost_low"] * depth),
+    low, high = _draft_cost(rate, found, lanes)
+    first = (rate["first_low"], rate["first_high"])
+    held = [sum(one**at for at in range(1, depth + 1)) for one in first] if accepted is None else [accepted * depth] * 2
+    return Factor((1 + held[0]) / (1 + high * depth), (1 + held[1]) / (1 + low * depth))
+
+
+def _draft_cost(rate: Mapping[str, Any], found: Reads | None, lanes: Sequence[Lane]) -> tuple[float, float]:
+    """What part of a token a drafted one costs, at least and at most."""
+    low, high = rate["cost_low"], rate["cost_high"]
+    if found is None:
+        return low, high
+    cards = {lane.capability for lane in lanes if lane.device != CPU}
+    known = [rate["by_capability"][one] for one in cards if one in rate["by_capability"]]
+    if known and len(known) == len(cards):
+        low, high = min(one[0] for one in known), max(one[1] for one in known)
+    if not any(part.sparse for part in found.parts):
+        return low, high
+    on_host = found.on_host()
+    return (
+        low + rate["sparse_low"] * (1 - on_host) + rate["sparse_host_low"] * on_host,
+        high + rate["sparse_high"] * (1 - on_host) + rate["sparse_host_high"] * on_host,
     )
 
 

@@ -103,8 +103,8 @@ def lanes_of(row: Measured) -> list[Lane]:
     found = []
     count, name = _cards(row)
     if count:
-        (card,) = CARDS.find(name)
-        found += [lane_of(f"CUDA{at}", card) for at in range(count)]
+        card = next(iter(CARDS.find(name)), None)  # one that the table lacks has no speed, but what drafting brings
+        found += [lane_of(f"CUDA{at}", card) for at in range(count) if card is not None]
     usual = TABLE["ram"]
     low, high = (float(row.ram),) * 2 if row.ram else (float(usual["low"]), float(usual["high"]))
     return [*found, Lane(CPU, low, high, "", "RAM")]
