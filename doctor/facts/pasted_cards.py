@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.facts.gpu import Gpu, GpuDevice
+from doctor.facts.gpu.record import Gpu, GpuDevice
 from doctor.facts.record import Fact, Unknown, not_collected
 
 if TYPE_CHECKING:
