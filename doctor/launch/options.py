@@ -222,8 +222,8 @@ class _Reader:
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words) and not _is_option(self._words[self._at].text):
-            value = self._words[self._at]
-            if value.open and (self._at > first or value.text in _ALL_OF_THEM):
+            behind = self._words[self._at]
+            if behind.open and (self._at > first or behind.text in _ALL_OF_THEM):
                 break  # "$@" is no value, and what else is filled in stands behind one
             self._at += 1
         if word.open:

@@ -108,7 +108,9 @@ def test_json(world, capsys):
         "launch/value-misread",
         "launch/option-deprecated",
     }
-    assert [item["rule"] for item in told["left"]] == ["model/path-missing-here"] and told["restart"].startswith("bash ")
+    assert [item["rule"] for item in told["left"]] == ["model/path-missing-here"] and told["restart"].startswith(
+        "bash "
+    )
 
 
 def test_chinese(world, capsys):

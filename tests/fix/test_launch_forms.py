@@ -34,7 +34,7 @@ def test_put_right(tmp_path, form, fault):
     assert fixed.arguments == [wanted] and fixed.reasons() == []
     assert wrong(fixed.launches[0]) == []
     after = fixed.texts[name]
-    old, new = changed_lines(text, after)
+    old, _ = changed_lines(text, after)
     for line in [line for line in text.splitlines() if "mine" in line or "# " in line or not line.strip()]:
         assert line in after.splitlines()  # remarks and empty lines stay
     assert all(any(word.lstrip("-") in line for word in words) for line in old)
@@ -83,4 +83,6 @@ def test_marks_breaks_and_the_last_line_stay(tmp_path, form):
     fixed = put_right(tmp_path, name, data)
     after = fixed.data[name]
     assert fixed.arguments == ["-m m.gguf -c 65536 --load-mode none"]
-    assert after.startswith(b"\xef\xbb\xbf") and after.count(b"\n") == after.count(b"\r\n") and not after.endswith(b"\n")
+    assert (
+        after.startswith(b"\xef\xbb\xbf") and after.count(b"\n") == after.count(b"\r\n") and not after.endswith(b"\n")
+    )

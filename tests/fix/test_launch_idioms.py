@@ -59,7 +59,9 @@ def test_changed_where_it_stands(tmp_path, name, text, old, new):
 )  # fmt: skip
 def test_changed_in_the_file_it_comes_from(tmp_path, name, text, siblings, changed, old, new):
     fixed = put_right(tmp_path, name, text.replace("{folder}", str(tmp_path)), siblings=siblings)
-    assert list(fixed.texts) == [changed] and changed_lines(siblings[{"10-x.conf": "l.service.d/10-x.conf"}.get(changed, changed)], fixed.texts[changed]) == (old, new)
+    assert list(fixed.texts) == [changed] and changed_lines(
+        siblings[{"10-x.conf": "l.service.d/10-x.conf"}.get(changed, changed)], fixed.texts[changed]
+    ) == (old, new)
 
 
 @pytest.mark.parametrize(

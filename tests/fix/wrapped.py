@@ -75,7 +75,7 @@ def grouped(words, write):
     """Options with their values."""
     groups = []
     for word in words:
-        if word.startswith("-") and not word[1:2].isdigit() or not groups:
+        if (word.startswith("-") and not word[1:2].isdigit()) or not groups:
             groups.append([write(word)])
         else:
             groups[-1].append(write(word))

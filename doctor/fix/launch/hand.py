@@ -85,7 +85,9 @@ class Hand:
         if self._try(at, change, self._whole(at, change, new), allowed):
             return
         if new and self.files.kind in entries.KINDS and any(word.text == new[0] for word in words[change.end :]):
-            self._change(at, Change(change.first, change.end, ()), allowed)  # a key stands once, and the later one counts
+            self._change(
+                at, Change(change.first, change.end, ()), allowed
+            )  # a key stands once, and the later one counts
             return
         if not old:
             anchor = change.first - 1
