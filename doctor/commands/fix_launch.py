@@ -110,7 +110,7 @@ def _bench(run: Run, seen: Sight, found: Seen) -> Bench:
     wishes = run.wishes()
     facts = vars(seen.facts)
     return Bench(
-        run.outside, run.vault, run.rules, seen.facts, (found, *found.others), build_asked(wishes, facts),
+        run.outside, run.vault, run.rules, seen.facts, (found, *found.others), load_table(run.outside), build_asked(wishes, facts),
         own_help(run.outside, wishes, facts), run.lang, run.clean.text,
         again=lambda facts, launch: again(run.outside, wishes, facts, launch),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from doctor.exits import Exit, UsageError
 from doctor.facts.pasted import paste_facts
 from doctor.facts.record import Unknown, known, to_json
 from doctor.fix.launch.bench import Bench
+from doctor.launch.table import load_table
 from doctor.logs.complaint import complaint_lines
 from doctor.logs.paste import Paste
 from doctor.logs.trouble import trouble_lines
@@ -137,10 +138,23 @@ def read(
     hits = Matcher(knowledge.rules).sift(paste)
     seen: list[Seen] = []
     facts = paste_facts(paste, outside, vault, model, seen)
-    if benches is not None and seen:
+    if benches is not None and seen and known(facts.launch) is not None:
         number = known(build.number) if (build := known(facts.build)) else None
         benches.append(
-            Bench(outside, vault, knowledge.rules, facts, tuple(seen), number, None, lang, clean, hits, source)
+            Bench(
+                outside,
+                vault,
+                knowledge.rules,
+                facts,
+                tuple(seen),
+                load_table(outside),
+                number,
+                None,
+                lang,
+                clean,
+                hits,
+                source,
+            )
         )
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
     if all(finding.severity == "note" for finding in found.findings):

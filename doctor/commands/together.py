@@ -13,6 +13,7 @@ from doctor.facts.record import known
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import KINDS
 from doctor.fix.launch.improve import Paper, advice_of, improve
+from doctor.launch.table import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,7 +58,7 @@ def all_changes(
     if not isinstance(seen, Seen):
         return ()
     bench = Bench(
-        outside, vault, knowledge.rules, facts, (seen, *seen.others), build_asked(wishes, vars(facts)),
+        outside, vault, knowledge.rules, facts, (seen, *seen.others), load_table(outside), build_asked(wishes, vars(facts)),
         own_help(outside, wishes, vars(facts)), lang, clean, again=lambda old, new: again(outside, wishes, old, new),
     )  # fmt: skip
     return together(bench)

@@ -54,7 +54,7 @@ def put_right(folder, name, text, *, build=NUMBER, siblings=None, facts=None, ru
     here = replace(nothing_known("not looked at"), **(facts or {}))
     if build is not None:
         here = replace(here, build=build_record.from_number(outside, build, source="option"))
-    bench = Bench(outside, vault, RULES, here, (seen, *seen.others), build)
+    bench = Bench(outside, vault, RULES, here, (seen, *seen.others), load_table(outside), build)
     hand = Hand(LaunchFiles(outside, str(folder / name), load_table(outside), inside=False), vault)
     improved = improve(hand, bench, rule)
     data = {path: hand.files.bytes_of(path, changed) for path, changed in hand.changed.items()}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from doctor.launch.command import Command
     from doctor.launch.fields import Origin
     from doctor.launch.help_text import HelpOption
+    from doctor.launch.table import OptionTable
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
@@ -229,15 +230,19 @@ def judge(
     seen: Seen,
     build_number: int | None,
     listed: dict[str, HelpOption] | None = None,
+    table: OptionTable | None = None,
 ) -> Fact[Launch]:
-    """The record of a found command, its options read as that build does; `listed` is what its own --help says."""
+    """The record of a found command, its options read as that build does; `listed` is what its own --help says.
+
+    `table` holds the options where they were loaded before.
+    """
     from doctor.engine.reader import RuleError
     from doctor.facts.launch.config import with_config
     from doctor.launch.fields import launch_record
     from doctor.launch.table import load_table
 
     try:
-        table = load_table(outside)
+        table = load_table(outside) if table is None else table
         if listed:
             build_number = table.newest if build_number is None else build_number
             table = table.of_program(listed, build_number)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.engine.diagnose import diagnose
 from doctor.facts.launch.record import Launch, judge
 from doctor.facts.record import Unknown, known
-from doctor.launch.table import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +32,9 @@ class Judged(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What it takes. `seen` are the servers as they were found, the one that the facts are about first; `build` is the
-    number that options are held against, None where it is not known; `again` computes what depends on the command.
+    """What it takes. `seen` are the servers as they were found, the one that the facts are about first; `options` all that is
+    known of options, `build` the number they are held against, None where it is not known; `again` computes what depends
+    on the command.
     """
 
     outside: Outside
@@ -42,6 +42,7 @@ class Bench(NamedTuple):
     rules: Sequence[Rule]
     facts: Facts
     seen: tuple[Seen, ...]
+    options: OptionTable
     build: int | None
     listed: dict[str, HelpOption] | None = None
     lang: str = "en"
@@ -52,17 +53,16 @@ class Bench(NamedTuple):
 
     def table(self) -> OptionTable:
         """The options as the program itself has them, where it was asked."""
-        table = load_table(self.outside)
-        return table.of_program(self.listed, self.number()) if self.listed else table
+        return self.options.of_program(self.listed, self.number()) if self.listed else self.options
 
     def number(self) -> int:
         """The build that is meant: the newest one known where nothing else is."""
-        return load_table(self.outside).newest if self.build is None else self.build
+        return self.options.newest if self.build is None else self.build
 
     def judged(self, at: int, command: Command) -> Judged | None:
         """Server `at` with this command; None where it cannot be judged."""
         seen = self.seen[at]._replace(command=command)
-        launch = judge(self.outside, self.vault, seen, self.build, self.listed)
+        launch = judge(self.outside, self.vault, seen, self.build, self.listed, self.options)
         if not isinstance(launch, Launch):
             return None
         facts = self._of_other(launch) if at else self.facts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doctor.launch.words import Word
     from doctor.secrets import Vault
 
-TRIES = 3000
+TRIES = 2000
 """Readings of a file in one run. A change needs a few; a file made to need more is left alone."""
 ANCHORS = 24
 """Words behind which an added option is tried."""

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from doctor.launch.command import Command
     from doctor.secrets import Vault
 
-STEPS = 120
+STEPS = 400
+SECONDS = 30.0
+"""Longest time for all steps: a file that needs more is no launch file of a person's."""
 _OF_OTHERS = ("fork", "vLLM")
 """In the reason for an option that another program takes: it is not for doctor to say which of the two is meant."""
 
@@ -145,6 +147,7 @@ class _Run:
         self._tried: set[tuple[object, ...]] = set()
         self._set: dict[int, set[str]] = {}  # options that a remedy has set: no later one sets them again
         self._judged: dict[tuple[object, ...], Judged | None] = {}
+        self._corrected: dict[tuple[object, ...], list[Wanted]] = {}
         self._done: list[Step] = []
         self._refused: list[Step] = []
         self._rules: list[str] = []
@@ -152,7 +155,10 @@ class _Run:
         self._told: dict[str, Finding] = {}
 
     def all(self) -> Improved:
+        end_at = self._bench.outside.monotonic() + SECONDS
         for _ in range(STEPS):
+            if self._bench.outside.monotonic() > end_at:
+                break
             if not (self._rule is None and self._correct()) and not self._remedy():
                 break
         servers = range(len(self._worker.now))
@@ -201,9 +207,12 @@ class _Run:
         command = self._worker.now[at].command
         if command.program in OTHER_SERVERS:
             return []
-        judged = self._judge(at)
-        found = corrections(command, self._table, self._bench.number(), self._bench.vault)
-        return found + (of_variables(judged.launch, command) if judged else [])
+        key = (at, command.words, tuple(command.variables.items()))
+        if key not in self._corrected:
+            judged = self._judge(at)
+            found = corrections(command, self._table, self._bench.number(), self._bench.vault)
+            self._corrected[key] = found + (of_variables(judged.launch, command) if judged else [])
+        return self._corrected[key]
 
     def _not_ours(self, change: Wanted) -> str:
         if any(word in change.why for word in _OF_OTHERS):
