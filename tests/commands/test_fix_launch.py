@@ -11,6 +11,7 @@ import pytest
 from doctor.cli import main
 from tests.facts.clients.homes import Home
 from tests.facts.ladder.serving import as_json, serving
+from tests.facts.test_launch import Process, Psutil
 
 KEY = "sk-local-test-0123456789abcdef"
 WRONG = (
@@ -25,6 +26,10 @@ class World(Home):
 
     answer = None
     asked = ""
+    processes = ()
+
+    def psutil(self):
+        return Psutil(self.processes)
 
     def is_asking(self):
         return self.answer is not None
@@ -92,6 +97,14 @@ def test_yes_then_undo(world, capsys):
 def test_found_in_the_current_folder(world, capsys):
     _, out = run(world, capsys, "--yes")
     assert path_of(world).read_text() == RIGHT.replace("PORT", "9") and "start.sh" in out
+
+
+@pytest.mark.parametrize(("argument", "written"), [("64K", True), ("4096", False)])
+def test_the_file_here_that_the_running_server_was_started_by(world, capsys, argument, written):
+    path_of(world).write_text("llama-server -m /m/a.gguf -c 64K\n")
+    world.processes = (Process(42, ["/opt/llama-server", "-m", "/m/a.gguf", "-c", argument]),)
+    run(world, capsys, "--yes")
+    assert (path_of(world).read_text() == "llama-server -m /m/a.gguf -c 65536\n") is written
 
 
 def test_nothing_wrong(world, capsys):

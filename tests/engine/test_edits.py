@@ -11,6 +11,7 @@ from doctor.engine.reader import RuleError
 from doctor.engine.rules import rule_from_toml
 from doctor.facts.clients.record import WRITABLE, Client, Credential, Setting, Writable
 from doctor.facts.facts import nothing_known
+from doctor.facts.launch.record import Launch, LaunchOption
 from doctor.facts.record import Unknown, not_collected
 from doctor.outside import Outside
 
@@ -151,3 +152,40 @@ def test_the_settings_rules_change_are_used_and_told():
     }
     assert set(WRITABLE) == used
     assert len([rule for rule in rules if any(remedy.edits for remedy in rule.remedies)]) >= 30
+
+
+@pytest.mark.parametrize(
+    ("command", "right"),
+    [
+        ("{with_option(launch, '--ctx-size', 8192)}", True),
+        ("{without_option(launch, '--mmproj')} --cache-type-k q8_0", True),
+        ("{launch.fixed_command}", True),
+        ("{launch.command} --jinja", True),
+        ("{launch.command}", False),  # no change
+        ("{launch.command} --jinja; echo", False),
+        ("A=1 {launch.command}", False),
+        ("curl http://127.0.0.1:8080/props", False),
+        ("", False),
+    ],
+)
+def test_an_edit_of_the_launch_command(command, right):
+    if not right:
+        with pytest.raises(RuleError, match="the launch command, changed"):
+            rule("launch", command=command)
+        return
+    assert rule("launch", command=command).remedies[0].launch
+
+
+def test_the_words_of_the_launch_command_are_its_own():
+    launch = replace(
+        not_collected(Launch, "x"),
+        command="llama-server -m 'C:\\a b\\q.gguf' -c 64",
+        options=(LaunchOption("--model", "-m", "C:\\a b\\q.gguf", 1), LaunchOption("--ctx-size", "-c", "64", 1)),
+    )
+    made = rule("launch", command="{with_option(launch, '--ctx-size', 8192)}")
+    facts = replace(nothing_known("x"), launch=launch, clients=(replace(not_collected(Client, "x"), id="a"),))
+    (found,) = diagnose([made], facts, clean=lambda text: text.replace("q.gguf", "<name>")).findings
+    assert found.remedies[0].launch == ("llama-server", "-m", "C:\\a b\\q.gguf", "-c", "8192")
+    assert "<name>" in found.remedies[0].command
+    unsure = rule("launch", command="{launch.command} --jinja", **{"if": "server.state == 'ok'"})
+    assert diagnose([unsure], facts).findings[0].remedies[0].launch == ()
