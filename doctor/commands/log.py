@@ -48,9 +48,10 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
     knowledge = load(outside)
     clean = redactor(outside, vault)
     benches: list[Bench] = []
+    words: list[bool] = []
     try:
         with outside.stdin() if options.file == "-" else outside.open(options.file) as stream:
-            chunks = outside.chunks(stream)
+            chunks = noting_words(outside.chunks(stream), words)
             facts, found, count = read(
                 chunks,
                 knowledge,
@@ -80,12 +81,20 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
             "speed": to_json(facts.speed),
             "timeline": to_json(facts.timeline),
         },
-        found_nothing=nothing(facts, lang) if count else say("empty_log", lang),
+        found_nothing=nothing(facts, lang) if count and words else say("empty_log", lang),
         healthy=understood,
         notes=notes(found.findings, lang),
         corrections=tuple(item for bench in benches for item in together(bench)),
     )
     return answer(report, options, lang, clean, outside=outside)
+
+
+def noting_words(chunks: Iterable[bytes], into: list[bool]) -> Iterator[bytes]:
+    """The same chunks; `into` is no longer empty once one of them held more than blanks."""
+    for chunk in chunks:
+        if not into and not chunk.isspace():
+            into.append(True)
+        yield chunk
 
 
 def notes(findings: tuple[Finding, ...], lang: str) -> tuple[str, ...]:

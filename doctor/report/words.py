@@ -44,7 +44,8 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_bench": "Nothing holds this server back that a measurement through its API can show.",
         "nothing_explain": "No known cause fits these words. Try the program's own error text, or `doctor log FILE` on its log.",
         "key_token": "(<key-1> stands for a key that is not shown: put yours there)",
-        "empty_log": "The text is empty.",
+        "empty_log": "The text is empty. A coding agent that prints nothing mostly tries again and again without a word: "
+        "`doctor verify --client NAME --deep` says where it is stuck.",
         "walk": "On the machine of the client, `doctor verify --client NAME` walks its way to the model and tells these apart.",
         "guessed": "No message in this text is one that doctor knows. By their words these causes are nearest.",
         "instead": "The same can come from",
@@ -99,7 +100,7 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_bench": "通过 API 的测量没有发现拖慢服务器的原因。",
         "nothing_explain": "没有已知原因符合这些描述。请用程序自己的报错文字，或对日志运行 `doctor log FILE`。",
         "key_token": "（<key-1> 代表没有显示的密钥，请换成你自己的）",
-        "empty_log": "输入是空的。",
+        "empty_log": "输入是空的。编程助手什么都不打印，多半是在默默重试：`doctor verify --client NAME --deep` 会说出它卡在哪里。",
         "walk": "在客户端所在的机器上运行 `doctor verify --client 名称`：它逐步检查从客户端到模型的路径，能区分下面这些原因。",
         "guessed": "这段文字里没有 doctor 认得的信息。按字面看，下面几种原因最接近。",
         "instead": "同样的现象也可能来自",

@@ -2,7 +2,7 @@
 
 import os
 import re
-import shutil
+import signal
 import subprocess
 from typing import NamedTuple
 
@@ -19,30 +19,38 @@ class Ran(NamedTuple):
     said: str
 
 
+class Raw(NamedTuple):
+    """How a run ended (`status` None: its time was up) and what it printed, without colours."""
+
+    status: int | None
+    out: str
+    err: str
+
+
 def run(setup, limit=LIMIT, question=PROMPT):
     """What the client's program makes of a set-up."""
-    argv = setup.client.command(question)
+    raw = run_words(setup.client.command(question), setup.home, {**setup.client.shell(), **setup.env}, limit)
+    return Ran(setup.client.answered(raw.status, raw.out), f"{raw.out}\n{raw.err}")
+
+
+def run_words(argv, home, env, limit):
+    """A run of a command in the project folder of a home; it is ended with all it has started when its time is up."""
     path = os.pathsep.join(dict.fromkeys([os.path.dirname(argv[0]), *os.environ["PATH"].split(os.pathsep)]))
-    env = {"PATH": path, "HOME": str(setup.home), "TERM": "dumb", "NO_COLOR": "1", **setup.client.shell(), **setup.env}
+    env = {"PATH": path, "HOME": str(home), "TERM": "dumb", "NO_COLOR": "1", **env}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(argv, env=env, cwd=home / "project", start_new_session=True, **pipes)
     try:
-        done = subprocess.run(
-            [*_alone(), *argv],
-            env=env,
-            cwd=setup.home / "project",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit,
-        )
-        status, out, err = done.returncode, done.stdout, done.stderr
-    except subprocess.TimeoutExpired as error:
-        status, out, err = None, error.stdout or b"", error.stderr or b""
-    text = _ESCAPES.sub("", out.decode("utf-8", "replace")), _ESCAPES.sub("", err.decode("utf-8", "replace"))
-    return Ran(setup.client.answered(status, text[0]), "\n".join(text))
-
-
-def _alone():
-    """The words that end a program with everything it has started when its time is up."""
-    return ["timeout", "-k", "3", str(LIMIT)] if shutil.which("timeout") else []
+        out, err = process.communicate(timeout=limit)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            out, err = process.communicate(timeout=3)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+        status = None
+    return Raw(status, *(_ESCAPES.sub("", text.decode("utf-8", "replace")) for text in (out, err)))
 
 
 def only_loopback():
