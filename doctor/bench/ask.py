@@ -50,8 +50,8 @@ class Sample(NamedTuple):
         return 1000 * (self.written - self.first_tokens) / (self.last - self.first)
 
     def prefill_per_second(self, overhead: float) -> float | None:
-        """Reading by our clock: `overhead` milliseconds are what any request takes."""
-        if self.first is None or self.first <= overhead or self.read < 32:
+        """Reading by our clock: `overhead` milliseconds are what any request takes. None where they are most of it."""
+        if self.first is None or self.first <= 2 * overhead or self.read < 32:
             return None
         return 1000 * self.read / (self.first - overhead)
 

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from doctor.bench.ask import COMPLETION, Asker
 from doctor.bench.run import Outcome, measure
-from doctor.bench.threads import ThreadWatch
 from doctor.facts.bench import Bench, Change, Measurement
 from doctor.facts.ladder.target import CHAT
+from doctor.facts.process.threads import ThreadWatch
 from doctor.facts.record import Fact, Unknown, known, not_collected
-from doctor.facts.urls import is_loopback, parse_address
+from doctor.facts.watch.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doctor.facts.server.record import Server
     from doctor.facts.speed import Speed
+    from doctor.facts.watch.sample import HostSample
     from doctor.outside import Outside
 
 LEAST_TOKENS = 24
@@ -40,7 +41,10 @@ def bench(
     seconds: float,
     progress: Callable[[str], None],
 ) -> Bench:
-    """Measure the server for about `seconds` seconds. Never raises: `problem` says why there is nothing."""
+    """Measure the server, process `pid` of this machine, for about `seconds` seconds.
+
+    Never raises: `problem` says why there is nothing.
+    """
     nothing = replace(not_collected(Bench, "nothing was measured"), url=server.url, problem=None)
     if known(server.state) not in ("ok", "not-llama.cpp") and known(server.kind) in (None, "unknown"):
         return replace(nothing, problem=known(server.detail) or f"the server is not ready ({known(server.state)})")
@@ -51,48 +55,71 @@ def bench(
     # The first request may wait for a model to load; what is planned after it takes `seconds`.
     longest = max(30.0, seconds)
     asker = Asker(outside, server.url, headers, name, wire, longest, outside.monotonic() + longest + seconds)
-    address = parse_address(server.url)
-    watch = ThreadWatch(outside, address.port if is_loopback(address.host) else None, pid)
     watched: list[int | None] = []
     started = outside.monotonic()
+    threads, host = ThreadWatch(outside, pid), Host(outside, lambda: pid)
+    host.sample(started, 0.0)
 
     def tell(step: str) -> None:
         progress(step)
         if step.startswith("long"):
-            _watch_soon(outside, watch, watched)
+            _watch_soon(outside, pid, watched)
 
     found = measure(asker, seconds=seconds, n_ctx=known(server.n_ctx), slots=known(server.slots), progress=tell)
     progress("")
-    took = round(outside.monotonic() - started, 1)
+    ended = outside.monotonic()
+    strain = host.sample(ended, ended - started)
     record = replace(
         nothing,
         model=name or None,
         build_info=server.build_info,
         wire_api=wire,
-        seconds=took,
+        seconds=round(ended - started, 1),
         slots_busy_before=server.slots_busy,
     )
-    if found.problem:
-        return replace(record, problem=found.problem)
-    filled = _filled(record, found, watched[0] if watched else watch.busy())
-    if known(filled.prefill_per_second) is None and known(filled.decode_per_second) is None:
+    busy = watched[0] if watched else threads.look().busy
+    record = replace(record, problem=found.problem) if found.problem else _filled(record, found)
+    if not found.problem and known(record.prefill_per_second) is None and known(record.decode_per_second) is None:
         told = found.skipped[0] if found.skipped and not found.measurements else _NO_SPEED
-        return replace(filled, problem=told)
-    return filled
+        record = replace(record, problem=told)
+    record = replace(record, busy_threads=busy if busy is not None else Unknown("the server's threads cannot be seen"))
+    return _strained(record, strain, local=pid is not None)
 
 
-def _watch_soon(outside: Outside, watch: ThreadWatch, watched: list[int | None]) -> None:
+def _strained(record: Bench, host: HostSample, *, local: bool) -> Bench:
+    """The record with what happened to the server's process meanwhile."""
+    unseen = Unknown("the server's process cannot be seen from here")
+
+    def fact(value: float | None, digits: int = 4) -> Fact[float]:
+        return round(value, digits) if value is not None else None if local else unseen
+
+    return replace(
+        record,
+        server_cores=fact(host.server_cores, 2),
+        others_cores=fact(host.others_cores, 2),
+        waited_share=fact(host.waited),
+        throttled_share=fact(host.throttled),
+        held_back_share=fact(host.held_back),
+        major_faults_per_second=fact(host.major_faults_per_second, 1),
+        refaults_per_second=fact(host.refaults_per_second, 1),
+        read_bytes_per_second=fact(host.read_bytes_per_second, 0),
+        swap_in_per_second=fact(host.swap_in_per_second, 0),
+        stalled_share=fact(host.stalled),
+    )
+
+
+def _watch_soon(outside: Outside, pid: int | None, watched: list[int | None]) -> None:
     """Count the busy threads while the long request is at work: from its beginning, for two seconds."""
 
     def work() -> None:
-        fresh = ThreadWatch(outside, None, watch.pid)
+        fresh = ThreadWatch(outside, pid)
         threading.Event().wait(2.0)
-        watched.append(fresh.busy())
+        watched.append(fresh.look().busy)
 
     threading.Thread(target=work, daemon=True).start()
 
 
-def _filled(record: Bench, found: Outcome, busy: int | None) -> Bench:
+def _filled(record: Bench, found: Outcome) -> Bench:
     turns = {item.name: item for item in found.measurements}
     short, deep = turns.get("short"), turns.get("long")
     first, last = short or deep, deep or short
@@ -114,7 +141,6 @@ def _filled(record: Bench, found: Outcome, busy: int | None) -> Bench:
         together_per_second=together.per_second if together else None,
         together_gain=round(together.per_second / decode, 2) if together and decode else None,
         queued=together.queued if together else None,
-        busy_threads=busy if busy is not None else Unknown("the threads of the server cannot be seen"),
         prompt_over_decode=_over_decode(found),
         draft_acceptance=round(sum(s.accepted for s in found.samples) / drafted, 4) if drafted >= 20 else None,
         agreement=_agreement(found.measurements),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NOT_LOOKED_AT = "doctor bench looks at the server only"
 SAVED_LIMIT = 1 << 20
+TOLD_WITHOUT = frozenset({"server", "bench", "process"})
+"""Subjects whose findings are told where nothing could be measured: they may say why."""
 
 
 def bench(options: argparse.Namespace, outside: Outside) -> Exit:
@@ -43,17 +45,20 @@ def bench(options: argparse.Namespace, outside: Outside) -> Exit:
     assert isinstance(measured, Bench)
     knowledge = load(outside)
     diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="server", clean=clean.text)
-    plain: dict[str, Any] = clean.tree({name: to_json(getattr(facts, name)) for name in ("bench", "speed", "server")})
+    plain: dict[str, Any] = clean.tree(
+        {name: to_json(getattr(facts, name)) for name in ("bench", "speed", "server", "process")}
+    )
     if options.save is not None:
         _save(outside, options.save, plain)
     problem = known(measured.problem)
     report = Report(
         command="bench",
-        findings=tuple(found for found in diagnosis.findings if problem is None or "server" in found.subjects),
+        findings=tuple(found for found in diagnosis.findings if problem is None or TOLD_WITHOUT & set(found.subjects)),
         not_checked=(*left_out(knowledge), *(NotChecked("bench", reason) for reason in known(measured.skipped) or ())),
         facts=plain,
-        found_nothing=problem or say("nothing_bench", lang),
+        found_nothing="" if problem is not None else say("nothing_bench", lang),
         healthy=problem is None,
+        notes=(say("not_measured", lang).format(problem=problem),) if problem is not None else (),
     )
     status = answer(
         report,
@@ -76,6 +81,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
     from doctor.bench.collect import against, bench, compared
     from doctor.facts.launch import record as launch
     from doctor.facts.machine import record as machine
+    from doctor.facts.process import record as process
     from doctor.facts.server import record as server
 
     key = _key(options, outside, vault)
@@ -91,12 +97,14 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
     address = url.rstrip("/").removesuffix("/v1")
     there = server.collect(outside, vault, url=address, url_source=source, key_token=vault.put(key) if key else None)
     same = mine if local and mine is not None and known(mine.port) == parse_address(url).port else None
+    port = parse_address(url).port
+    pid = (known(same.pid) if same is not None else None) or (process.pid_of_port(outside, port) if local else None)
     measured = bench(
         outside,
         there,
         model=options.model,
         key=key,
-        pid=known(same.pid) if same is not None else None,
+        pid=pid,
         seconds=options.seconds,
         progress=_progress() if sys.stderr.isatty() else _silent,
     )
@@ -106,6 +114,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
         machine=here,
         launch=same if same is not None else Unknown("the launch command of the server is not known"),
         server=there,
+        process=process.collect(outside, pid) if pid is not None else None,
     )
     facts = _expected(outside, facts, options.gguf or (known(same.model) if same is not None else None), local)
     measured = against(measured, facts.speed)

@@ -18,6 +18,7 @@ from doctor.facts.launch.processes import DEFAULT_PORT
 from doctor.facts.record import FactsFormatError, Unknown, known, not_collected, to_json
 from doctor.facts.watch.recording import FILE_LIMIT, MOST_SAMPLES, Recording, empty, head_line, parse, sample_line
 from doctor.facts.watch.summary import summarise
+from doctor.logs.turns import MOST_TURNS
 from doctor.outside import OutsideError
 from doctor.report.watch_words import tell
 from doctor.report.words import language
@@ -53,7 +54,7 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
         record = replay(options, outside)
     else:
         record = live(options, outside, vault, clean, rules, lang)
-    facts = facts_of(record, record.samples)
+    facts = facts_of(outside, record, record.samples)
     diagnosis = diagnose(rules, facts, lang=lang, source="watch", clean=clean.text)
     plain: dict[str, Any] = to_json(facts)
     notes = (tell("saved", lang, path=options.save),) if options.save is not None else ()
@@ -61,7 +62,9 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
         command="watch",
         findings=diagnosis.findings,
         not_checked=left_out(knowledge),
-        facts={name: plain[name] for name in ("watch", "log", "launch", "machine")},
+        facts={
+            name: plain[name] for name in ("watch", "log", "launch", "machine", "process", "timeline") if name in plain
+        },
         found_nothing=_nothing(facts, lang),
         healthy=bool(_busy(facts)),
         notes=notes,
@@ -76,7 +79,7 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
 
 def _can_be_seen(rule: Rule) -> bool:
     """Whether watching, or the launch command of what is watched, can decide a rule."""
-    if any("watch." in when.expr or "log.decode_speeds" in when.expr for when in rule.when):
+    if any(word in when.expr for word in ("watch.", "timeline.", "log.decode_speeds") for when in rule.when):
         return True
     return rule.id.startswith("speed/") and rule.severity != "note" and any("launch." in w.expr for w in rule.when)
 
@@ -94,17 +97,25 @@ def _nothing(facts: Facts, lang: str) -> str:
     return tell("nothing_watch" if _busy(facts) else "nothing_idle", lang)
 
 
-def facts_of(record: Recording, samples: Sequence[Sample]) -> Facts:
-    """What some samples of a watch say, as facts."""
+def facts_of(
+    outside: Outside, record: Recording, samples: Sequence[Sample], longer: Sequence[Sample] | None = None
+) -> Facts:
+    """What some samples of a watch say, as facts. The requests of a log are those of the `longer` time, where one is given."""
+    from doctor.facts.timeline.log import of_log
+
     machine = known(record.machine)
     cores = (known(machine.cores_physical) or known(machine.cores_logical)) if machine is not None else None
     timings = tuple(timing for sample in samples for timing in sample.timings)
+    turns = tuple(turn for sample in longer or samples for turn in sample.turns or ())[-MOST_TURNS:]
+    log = _log(timings)
     return replace(
         nothing_known(NOT_LOOKED_AT),
         machine=record.machine,
         launch=record.launch,
-        log=_log(timings) if timings else Unknown("no request was told of in a log"),
+        process=record.process,
+        log=log if timings else Unknown("no request was told of in a log"),
         watch=summarise(samples, cores),
+        timeline=of_log(outside, turns, log, None),
     )
 
 
@@ -121,12 +132,6 @@ def _log(timings: tuple[Any, ...]) -> Log:
         decode_speeds=tuple(speed for speed in decode if isinstance(speed, float)) or None,
         prompt_speeds=tuple(speed for speed in prompt if isinstance(speed, float)) or None,
     )
-
-
-def _findings(
-    record: Recording, rules: tuple[Rule, ...], samples: Sequence[Sample], lang: str, clean: Redactor
-) -> tuple[Finding, ...]:
-    return diagnose(rules, facts_of(record, samples), lang=lang, source="watch", clean=clean.text).findings
 
 
 def replay(options: argparse.Namespace, outside: Outside) -> Recording:
@@ -167,7 +172,12 @@ def live(
                 raise UsageError(f"--save: {error}") from None
 
     write_down()  # what cannot be saved is said before anybody waits for it
-    show = shower(options, record, clean, lang, lambda last: _findings(record, rules, last, lang, clean))
+
+    def judge(last: Sequence[Sample], longer: Sequence[Sample]) -> tuple[Finding, ...]:
+        facts = facts_of(outside, record, last, longer)
+        return diagnose(rules, facts, lang=lang, source="watch", clean=clean.text).findings
+
+    show = shower(options, record, clean, lang, judge)
     sampler = Sampler(outside, root, key, options.log or "", find)
     started = outside.monotonic()
     due, next_save = started, started + SAVE_EVERY
@@ -207,6 +217,7 @@ def _prepare(
     from doctor.facts.launch import record as launch
     from doctor.facts.launch.processes import find_process
     from doctor.facts.machine import record as machine
+    from doctor.facts.process import record as process
     from doctor.facts.urls import parse_address
 
     key = ""
@@ -232,20 +243,22 @@ def _prepare(
     command = known(started)
     token = known(command.api_key_token) if command is not None and is_loopback(url) else None
     key = key or (vault.get(token) if token else "") or ""
+
+    def find() -> int | None:
+        if not is_loopback(url):
+            return None
+        seen = find_process(outside, vault, address.port)
+        if isinstance(seen, launch.Seen) and _port_of(known(launch.judge(outside, vault, seen, None))) == address.port:
+            return seen.origin.pid
+        return process.pid_of_port(outside, address.port) if root else None
+
+    pid = find()
     record = replace(
         empty(options.interval),
         machine=machine.collect(outside, None),
         launch=started,
         server=root,
         log=options.log or "",
+        process=process.collect(outside, pid) if pid is not None else None,
     )
-
-    def find() -> int | None:
-        if not is_loopback(url):
-            return None
-        seen = find_process(outside, vault, address.port)
-        if not isinstance(seen, launch.Seen):
-            return None
-        return seen.origin.pid if _port_of(known(launch.judge(outside, vault, seen, None))) == address.port else None
-
     return record, root, key.partition(",")[0].strip(), find

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from doctor.facts.watch.sample import Sample
     from doctor.redact import Redactor
 
-    Judge = Callable[[Sequence[Sample]], tuple[Finding, ...]]
+    Judge = Callable[[Sequence[Sample], Sequence[Sample]], tuple[Finding, ...]]
+    """The findings about the last samples; the requests of a log over a longer time."""
 
 WINDOW = 30.0
-"""Seconds that the screen judges: what was before has passed."""
-MOST_SHOWN = 200
+"""Seconds that the screen judges: what was before has passed. Requests of a log it judges over ten minutes."""
+MOST_SHOWN = 600
 """Samples the screen knows of."""
 
 
@@ -50,7 +51,7 @@ class _Lines(Silent):
 
 
 class _Screen(Silent):
-    """One screen that is drawn anew with each sample; `judge` gives the findings about some samples."""
+    """One screen that is drawn anew with each sample; `judge` gives the findings."""
 
     def __init__(self, record: Recording, clean: Redactor, lang: str, judge: Judge) -> None:
         from doctor.report.watch import LiveScreen
@@ -73,7 +74,7 @@ class _Screen(Silent):
         last = [sample for sample in recent if sample.at_seconds > recent[-1].at_seconds - WINDOW]
         rows = screen(
             recent,
-            self._judge(last),
+            self._judge(last, recent),
             url=self._record.server,
             interval=self._record.interval,
             lang=self._lang,

@@ -47,10 +47,12 @@ class Bench:
     `deep_decode_per_second` that of the deepest; `ms_per_1000` what each 1000 tokens of context add to a token.
     `cache_hit` is the part of the first turn (0 to 1) that the second turn found in the cache. `together_per_second` is
     what two requests write together, `together_gain` that over one alone; `queued`: the second had to wait for the first.
-    `slots_busy_before` are slots at work before we began. `busy_threads` are threads of the server at work while it wrote (this
-    machine only). `prompt_over_decode` is how many times faster reading is than writing. `agreement` is the largest
-    deviation from the server's own figures (0.02: two per cent). `of_expected` is generation over the least to
-    expect. `regressed` are figures that are more than a tenth worse than in the run it was compared with (`changes`).
+    `slots_busy_before` are slots at work before we began. `busy_threads` are threads of the server at work while it wrote
+    (this machine only). `prompt_over_decode` is how many times faster reading is than writing. `agreement` is the largest
+    deviation from the server's own figures (0.02: two per cent). `server_cores` to `stalled_share` are as in Watch, over
+    the whole measurement (this machine only): what quota, memory and other programs did to the server meanwhile.
+    `of_expected` is generation over the least to expect. `regressed` are figures that are more than a tenth worse than in
+    the run it was compared with (`changes`).
     """
 
     url: str
@@ -75,6 +77,16 @@ class Bench:
     prompt_over_decode: Fact[float]
     draft_acceptance: Fact[float]
     agreement: Fact[float]
+    server_cores: Fact[float]
+    others_cores: Fact[float]
+    waited_share: Fact[float]
+    throttled_share: Fact[float]
+    held_back_share: Fact[float]
+    major_faults_per_second: Fact[float]
+    refaults_per_second: Fact[float]
+    read_bytes_per_second: Fact[float]
+    swap_in_per_second: Fact[float]
+    stalled_share: Fact[float]
     of_expected: Fact[float]
     changes: Fact[tuple[Change, ...]]
     regressed: Fact[tuple[str, ...]]

@@ -30,6 +30,7 @@ DEADLINES = {
     "ladders": 20.0,
     "budget": 10.0,
     "speed": 5.0,
+    "process": 5.0,
 }
 """Seconds a collector may take. Starting a CUDA program can take long on a machine with several cards."""
 OTHERS_LIMIT = 16
@@ -135,7 +136,25 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
         judged = (launch.judge(outside, vault, other, number, listed) for other in first.others[:OTHERS_LIMIT])
         others += [found for found in judged if isinstance(found, launch.Launch)]
     facts |= _budget(outside, wishes, facts)
+    facts |= _side_by_side(wishes._replace(subjects=("process",)), {"process": lambda: _process(outside, facts, url)})
     return Facts(**facts)
+
+
+def _process(outside: Outside, facts: dict[str, Any], url: str) -> Any:
+    """The server's process where it runs here: the one whose command was found, else the one that answers at `url`."""
+    from doctor.facts.process import record as process
+
+    started, server, port = known(facts["launch"]), known(facts["server"]), _port(url) or 80
+    ports = [known(started.published_port), known(started.port) or 8080] if started is not None else []
+    pid = known(started.pid) if started is not None and port in ports else None
+    if (
+        pid is None
+        and server is not None
+        and is_loopback(url)
+        and known(server.state) in ("ok", "loading", "unauthorised")
+    ):
+        pid = process.pid_of_port(outside, port)
+    return process.collect(outside, pid) if pid is not None else None
 
 
 def _budget(outside: Outside, wishes: Wishes, facts: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from doctor.facts.ladder.record import Ladder
 from doctor.facts.launch.record import Launch
 from doctor.facts.log import Log
 from doctor.facts.machine.record import Machine
+from doctor.facts.process.record import Process
 from doctor.facts.record import Fact, Unknown
 from doctor.facts.server.record import Server
 from doctor.facts.speed import Speed
@@ -29,7 +30,7 @@ class Facts:
 
     What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
     allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`),
-    `watch` (`doctor watch`).
+    `watch` (`doctor watch`). `process` is absent where the server's process is not known or does not run here.
     """
 
     machine: Fact[Machine]
@@ -48,10 +49,11 @@ class Facts:
     timeline: Fact[Timeline] = None
     bench: Fact[Bench] = None
     watch: Fact[Watch] = None
+    process: Fact[Process] = None
 
 
-ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch"})
-"""Subjects that are there only for commands that ask for them."""
+ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch", "process"})
+"""Subjects that are there only for commands that ask for them, or where there is something to look at."""
 SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})
 """Subjects that are not looked at but follow from others, or from a text."""

@@ -101,6 +101,7 @@ class TurnReader:
         self._recent: dict[tuple[int, int], _Open] = {}
         self._chosen: dict[int, tuple[float | None, str]] = {}
         self._last: _Open | None = None
+        self._ended: list[_Open] = []
         self._graphs = 0
 
     def take(self, line: Line) -> None:
@@ -175,6 +176,7 @@ class TurnReader:
         if end:
             one.depth, one.truncated = int(end[1]), end[2] == "1"
             self._working.pop((one.slot, one.task), None)  # type: ignore[arg-type]
+            self._ended = [*self._ended[-MOST_TURNS:], one]
 
     def _timing(self, one: _Open, number: int, timing: re.Match[str]) -> None:
         value = (int(timing[3]), float(timing[4]))
@@ -186,6 +188,11 @@ class TurnReader:
             one.prompt = value
         else:
             one.decoded = value
+
+    def ended(self) -> tuple[Turn, ...]:
+        """The requests whose end came since this was asked before."""
+        done, self._ended = self._ended, []
+        return tuple(one.turn() for one in done if one.prompt or one.decoded)
 
     @property
     def turns(self) -> tuple[Turn, ...]:

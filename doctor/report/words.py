@@ -42,6 +42,7 @@ WORDS: dict[str, dict[str, str]] = {
         "Paste the lines around the first error, the launch command, or the client's message. What decides most questions: "
         "the output of `llama-server … -lv 4` from its first line, `nvidia-smi`, and `curl http://127.0.0.1:8080/props`.",
         "nothing_bench": "Nothing holds this server back that a measurement through its API can show.",
+        "not_measured": "Not measured: {problem}",
         "nothing_explain": "No known cause fits these words. Try the program's own error text, or `doctor log FILE` on its log.",
         "key_token": "(<key-1> stands for a key that is not shown: put yours there)",
         "empty_log": "The text is empty. A coding agent that prints nothing mostly tries again and again without a word: "
@@ -98,6 +99,7 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_recognised": "这段文字里没有认得的内容。请贴上第一条错误前后的日志、启动命令，或客户端显示的信息。"
         "最能说明问题的是：`llama-server … -lv 4` 从第一行起的输出、`nvidia-smi` 和 `curl http://127.0.0.1:8080/props`。",
         "nothing_bench": "通过 API 的测量没有发现拖慢服务器的原因。",
+        "not_measured": "没有测到：{problem}",
         "nothing_explain": "没有已知原因符合这些描述。请用程序自己的报错文字，或对日志运行 `doctor log FILE`。",
         "key_token": "（<key-1> 代表没有显示的密钥，请换成你自己的）",
         "empty_log": "输入是空的。编程助手什么都不打印，多半是在默默重试：`doctor verify --client NAME --deep` 会说出它卡在哪里。",

@@ -120,24 +120,43 @@ def slow_model(tmp_path_factory):
     return tiny_llama(tmp_path_factory.mktemp("model") / "slow.gguf", vocab=200_000, embedding=32)
 
 
+@pytest.fixture(scope="session")
+def heavy_model(tmp_path_factory):
+    """A model of 42 MB: some hundred tokens a second on one core, so that a clock has something to measure."""
+    path = tmp_path_factory.mktemp("model") / "heavy.gguf"
+    return tiny_llama(path, layers=8, embedding=512, heads=8, heads_kv=4, ctx_train=8192, vocab=2000)
+
+
+@pytest.fixture(scope="session")
+def wide_model(tmp_path_factory):
+    """A model of 160 MB: more than caches hold, so that reading many tokens a step pays, as it does with real models."""
+    path = tmp_path_factory.mktemp("model") / "wide.gguf"
+    return tiny_llama(path, layers=8, embedding=1024, heads=8, heads_kv=4, ctx_train=8192, vocab=2000)
+
+
 @pytest.fixture
 def start_server(tmp_path, model):
     """`with start_server(n_ctx=1024, …) as server:` runs the wheel's server; options are those of CommonParams.
 
-    `model_path` is another model, `until=503` returns while it is still loading.
+    `model_path` is another model, `until=503` returns while it is still loading, `before` are words in front of the command.
     """
     pytest.importorskip("xllamacpp")
 
-    def start(*, model_path=None, until=200, **options):
+    def start(*, model_path=None, until=200, before=(), **options):
         port = free_port()
         task = {"model": str(model_path or model), "port": port, "options": {"n_ctx": 512, **options}}
-        argv = [sys.executable, str(RUNNER), json.dumps(task)]
+        argv = [*before, sys.executable, str(RUNNER), json.dumps(task)]
         prefix = options.get("api_prefix", "")
         return running(
             argv, f"http://127.0.0.1:{port}{prefix}", port, tmp_path / f"server-{port}.log", dict(os.environ), until
         )
 
     return start
+
+
+@pytest.fixture
+def heavy_server(start_server, heavy_model):
+    return lambda **options: start_server(**{"model_path": heavy_model, "n_ctx": 8192, **options})
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.attempt import attempt
-from doctor.facts.machine.cgroup import Limits, read_limits
 from doctor.facts.machine.mounts import mount_of, read_mounts
 from doctor.facts.machine.processor import read_processor
 from doctor.facts.machine.volume import Volume, read_volume
+from doctor.facts.process.cgroup import Limits, read_limits
 from doctor.facts.record import Fact, Unknown
 from doctor.outside import OutsideError
 

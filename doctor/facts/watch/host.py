@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from doctor.facts.process.meter import Counters, GroupMeter
+from doctor.facts.process.threads import ThreadWatch
 from doctor.facts.watch.sample import HostSample
 from doctor.outside import OutsideError
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 AGAIN = 10.0
 """Seconds until a server's process that is not there is looked for again: looking through all processes is dear."""
-_GROUP_ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
+THREADS_EVERY = 4.0
+"""Seconds between two looks at the threads: each of them has a file of its own."""
 
 
 class Host:
@@ -24,6 +27,9 @@ class Host:
         self._outside = outside
         self._find = find
         self._process: Any = None
+        self._group: GroupMeter | None = None
+        self._threads: ThreadWatch | None = None
+        self._next_threads = 0.0
         self._next_look = 0.0
         self._before: dict[str, float] = {}
         try:
@@ -45,9 +51,12 @@ class Host:
         total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
         spent, rested = self._change("cpu", total), self._change("idle", idle)
         pid = self._server(now)
-        own = self._own(seconds) if pid is not None else {}
+        own = self._own(now, seconds) if pid is not None else {}
         if self._process is None:
             pid = None
+        cores = own.get("server_cores")
+        if cores is not None and spent and rested is not None and seconds > 0:
+            own["others_cores"] = round(max(0.0, (spent - rested) / seconds - cores), 3)
         return HostSample(
             cpu_percent=None if not spent or rested is None else min(100.0, max(0.0, 100 * (1 - rested / spent))),
             ram_total_bytes=int(ram.total),
@@ -69,18 +78,22 @@ class Host:
                 return None
             self._next_look = now + AGAIN
             pid = self._find()
-            self._process = self._psutil.Process(pid) if pid is not None else None
-            return pid if self._process is not None else None
+            if pid is None:
+                return None
+            self._process = self._psutil.Process(pid)
+            self._group = GroupMeter(self._outside, pid) if self._outside.platform == "linux" else None
+            self._threads, self._next_threads = ThreadWatch(self._outside, pid), now + THREADS_EVERY
+            return pid
         except Exception:
             self._forget()
             return None
 
     def _forget(self) -> None:
-        self._process = None
-        for name in ("server-cpu", "faults", "read", "periods", "throttled"):
+        self._process = self._group = self._threads = None
+        for name in ("server-cpu", "faults", "read", *Counters._fields):
             self._before.pop(name, None)
 
-    def _own(self, seconds: float) -> dict[str, Any]:
+    def _own(self, now: float, seconds: float) -> dict[str, Any]:
         try:
             times = self._process.cpu_times()
             held = int(self._process.memory_info().rss)
@@ -97,8 +110,26 @@ class Host:
             found["read_bytes_per_second"] = None
         if self._outside.platform == "linux":
             found["major_faults_per_second"] = self._faults(seconds)
-            found["throttled"] = self._throttled()
+        if self._threads is not None and now >= self._next_threads:
+            self._next_threads = now + THREADS_EVERY
+            found["busy_threads"], found["waited"] = self._threads.look()
+        if self._group is not None:
+            found |= self._of_group(self._group.read(), found["server_cores"], seconds)
         return found
+
+    def _of_group(self, counters: Counters, cores: float | None, seconds: float) -> dict[str, Any]:
+        """What the quota and the memory limit of the server's group did since the look before."""
+        gone = {name: self._change(name, value) for name, value in counters._asdict().items() if value is not None}
+        periods, throttled, held = gone.get("periods"), gone.get("throttled"), gone.get("held_seconds")
+        refaults = gone.get("refaults")
+        stalls = [time for name in ("memory_seconds", "disk_seconds") if (time := gone.get(name)) is not None]
+        spent = None if cores is None or held is None else cores * seconds + held
+        return {
+            "throttled": throttled / periods if periods and throttled is not None else None,
+            "held_back": round(held / spent, 4) if held is not None and spent else None,
+            "refaults_per_second": refaults / seconds if refaults is not None and seconds > 0 else None,
+            "stalled": round(min(1.0, max(stalls) / seconds), 4) if stalls and seconds > 0 else None,
+        }
 
     def _faults(self, seconds: float) -> float | None:
         """Pages of the server that had to be fetched from disk."""
@@ -106,38 +137,6 @@ class Host:
             text = self._outside.read_text(f"/proc/{self._process.pid}/stat", 65536)
             return self._rate("faults", float(text.rpartition(")")[2].split()[9]), seconds)
         except (OutsideError, IndexError, ValueError):
-            return None
-
-    def _throttled(self) -> float | None:
-        values = self._quota()
-        if values is None:
-            return None
-        periods, held = self._change("periods", values[0]), self._change("throttled", values[1])
-        return held / periods if periods and held is not None else None
-
-    def _quota(self) -> tuple[float, float] | None:
-        """Periods, and those in which the quota was used up, of the server's control group."""
-        try:
-            groups = self._outside.read_text(f"/proc/{self._process.pid}/cgroup", 65536)
-        except OutsideError:
-            return None
-        for line in groups.splitlines()[:64]:
-            _, _, rest = line.partition(":")
-            controllers, _, path = rest.partition(":")
-            if controllers and "cpu" not in controllers.split(","):
-                continue
-            for root in _GROUP_ROOTS[:1] if not controllers else _GROUP_ROOTS[1:]:
-                found = self._stat(f"{root}{path.rstrip('/')}/cpu.stat")
-                if found is not None:
-                    return found
-        return None
-
-    def _stat(self, path: str) -> tuple[float, float] | None:
-        try:
-            words = self._outside.read_text(path, 65536).split()
-            values = dict(zip(words[::2], words[1::2], strict=False))
-            return float(values["nr_periods"]), float(values["nr_throttled"])
-        except (OutsideError, KeyError, ValueError):
             return None
 
     def _change(self, name: str, value: float) -> float | None:

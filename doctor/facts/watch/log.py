@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.logs.facts import TIMING_MARK, LogReader
 from doctor.logs.lines import Line, clean
+from doctor.logs.turns import SLOT_MARK, TurnReader
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
     from doctor.facts.log import Timing
+    from doctor.facts.timeline.record import Turn
     from doctor.outside import Outside
 
 PIECE = 1 << 20
@@ -17,6 +19,17 @@ PIECE = 1 << 20
 _LONGEST = 1 << 16
 _TRACE = 64
 """Bytes before the place reached: when they are no longer there, it is another file."""
+
+
+class News(NamedTuple):
+    """What a log told of since the look before. `state`: ok, rotated, or why it cannot be read: missing, denied, ….
+
+    `timings` are those of requests that were printed, `turns` the same requests where the log tells of their slots.
+    """
+
+    state: str
+    timings: tuple[Timing, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 class LogWatch:
@@ -29,10 +42,11 @@ class LogWatch:
         self._trace = b""
         self._rest = b""
         self._reader = LogReader()
+        self._turns = TurnReader()
         self._number = 0
 
-    def sample(self) -> tuple[str, tuple[Timing, ...]]:
-        """(state, new requests): ok, rotated, or why it cannot be read: missing, denied, …."""
+    def sample(self) -> News:
+        """What is new."""
         try:
             size = self._outside.stat(self._path).size
             with self._outside.open(self._path) as stream:
@@ -47,10 +61,12 @@ class LogWatch:
         except OutsideError as error:
             if error.kind == "missing":
                 self._place, self._trace, self._rest = 0, b"", b""
-            return error.kind, ()
+            return News(error.kind)
         except OSError:
-            return "failed", ()
-        return ("rotated" if rotated else "ok"), self._take(data)
+            return News("failed")
+        self._take(data)
+        found, self._reader.timings = tuple(self._reader.timings), []
+        return News("rotated" if rotated else "ok", found, self._turns.ended())
 
     def _begin(self, stream: object, size: int) -> bool:
         """Find the place to read from; whether the file is another one than before."""
@@ -69,12 +85,14 @@ class LogWatch:
         stream.seek(start)  # type: ignore[attr-defined]
         return bytes(stream.read(self._place - start))  # type: ignore[attr-defined]
 
-    def _take(self, data: bytes) -> tuple[Timing, ...]:
+    def _take(self, data: bytes) -> None:
         *whole, rest = (self._rest + data).split(b"\n")
         self._rest = rest[-_LONGEST:]
         for raw in whole:
             self._number += 1
-            if TIMING_MARK.encode() in raw and len(raw) < _LONGEST:
-                self._reader.take(Line(self._number, clean(raw)))
-        found, self._reader.timings = tuple(self._reader.timings), []
-        return found
+            timing = TIMING_MARK.encode() in raw
+            if (timing or SLOT_MARK.encode() in raw) and len(raw) < _LONGEST:
+                line = Line(self._number, clean(raw))
+                self._turns.take(line)
+                if timing:
+                    self._reader.take(line)

@@ -53,12 +53,16 @@ class Watch:
 
     `cards_state` as Gpu.state, `cards_lost` how often the driver went away meanwhile. `sm_percent` and `memory_percent`
     are those of the busiest card while the server worked; `idle_sm_percent` while it had nothing to do. `server_state`
-    is the last one; `server_restarts` how often it came back or began its counters anew. `requests` is how many ended
-    (by the log). Speeds in tokens per second: from /metrics where it is on, else the log, else the slots' counters.
+    is the last one; `server_restarts` how often it came back or began its counters anew. `slots_busy_mean` is over the time in which any was.
+    `requests` is how many ended (by the log). Speeds in tokens per second: from /metrics where it is on, else the log, else the slots' counters.
     `prompt_seconds` and `decode_seconds` are the time that requests spent on each, `prompt_share` the first over both.
     `prompt_tokens_per_request`: tokens that had to be processed, without those from the cache. `server_cores` is how
-    many cores the server kept busy while it worked, of `cores`. Rates in bytes or events a second, while it worked.
-    `throttled_share` (0 to 1): CPU periods in which the server's control group had used up its quota.
+    many cores the server kept busy while it worked, of `cores`, `others_cores` all other programs; `busy_threads` how
+    many threads of the server were at work (the middle of what was seen), `waited_share` the part of the time (0 to 1) in
+    which they wanted a processor and had none, for whatever reason (Linux). Rates in bytes or events a second, while it
+    worked. Of the server's control group, while it worked, from 0 to 1: `throttled_share`, CPU periods in which it had
+    used up its quota; `held_back_share`, processor time that it wanted and did not get for that; `stalled_share`, time in
+    which something waited for memory or the disk. `refaults_per_second`: pages of files thrown out of memory and read again.
     """
 
     seconds: Fact[float]
@@ -74,6 +78,7 @@ class Watch:
     server_restarts: Fact[int]
     slots: Fact[int]
     slots_busy_most: Fact[int]
+    slots_busy_mean: Fact[float]
     waiting_most: Fact[int]
     requests: Fact[int]
     decode_per_second: Fact[float]
@@ -93,4 +98,10 @@ class Watch:
     major_faults_per_second: Fact[float]
     read_bytes_per_second: Fact[float]
     throttled_share: Fact[float]
+    others_cores: Fact[float]
+    busy_threads: Fact[int]
+    waited_share: Fact[float]
+    held_back_share: Fact[float]
+    refaults_per_second: Fact[float]
+    stalled_share: Fact[float]
     series: Fact[tuple[WatchPoint, ...]]

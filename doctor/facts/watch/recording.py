@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.launch.record import Launch
 from doctor.facts.machine.record import Machine
+from doctor.facts.process.record import Process
 from doctor.facts.record import Fact, FactsFormatError, Unknown, from_json, to_json
 from doctor.facts.watch.sample import Sample
 
@@ -23,7 +24,7 @@ _FEW_LINES = 2 * MOST_SAMPLES
 
 @dataclass(frozen=True)
 class Recording:
-    """`source` is where the server's address came from, "" without one; `interval` in seconds."""
+    """`server` is its address and `log` the path of its log, "" without one; `interval` in seconds; `process` as it began."""
 
     version: int
     interval: float
@@ -32,6 +33,7 @@ class Recording:
     server: str
     log: str
     samples: tuple[Sample, ...]
+    process: Fact[Process] = None
 
 
 def head_line(recording: Recording, clean: Callable[[Any], Any]) -> str:
@@ -63,7 +65,7 @@ def parse(text: str) -> Recording:
     record = from_json(Recording, {**head, "samples": []}, "line 1")
     assert isinstance(record, Recording)
     samples = tuple(_samples(lines[1:]))
-    return Recording(VERSION, record.interval, record.machine, record.launch, record.server, record.log, samples)
+    return replace(record, samples=samples)
 
 
 def _samples(lines: Iterable[str]) -> Iterable[Sample]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from doctor.facts.log import Timing
+from doctor.facts.timeline.record import Turn
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,13 @@ class CardSample:
 class HostSample:
     """The computer, and the server's process where it is one of ours.
 
-    `cpu_percent` is of all cores together; `server_cores` is how many cores the server kept busy. Rates are per second.
-    `throttled` is the part of the CPU periods (0 to 1) in which the server's control group was held back by its quota.
+    `cpu_percent` is of all cores together; `server_cores` is how many cores the server kept busy, `others_cores` all other
+    programs, `busy_threads` how many of its threads were at work, `waited` the part of the time (0 to 1) in which they wanted a
+    processor and had none (both now and then only). Rates are per second. `throttled` is the part of the CPU
+    periods (0 to 1) in which the server's control group had used up its quota, `held_back` the part of the processor time it
+    wanted that it did not get for it. `refaults_per_second`: pages of files that were thrown out of memory and had to be read
+    again. `stalled` is the part of the time (0 to 1) in which something waited for memory or the disk (of the server's group;
+    where that does not tell, of the computer).
     """
 
     cpu_percent: float | None = None
@@ -51,6 +57,12 @@ class HostSample:
     major_faults_per_second: float | None = None
     read_bytes_per_second: float | None = None
     throttled: float | None = None
+    others_cores: float | None = None
+    busy_threads: int | None = None
+    waited: float | None = None
+    held_back: float | None = None
+    refaults_per_second: float | None = None
+    stalled: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,8 @@ class Sample:
     """Everything at `at_seconds` after the start; `seconds` since the sample before.
 
     `cards_state` as Gpu.state. `server` is None where no server is watched. `timings` are the requests that the log has
-    told of since; `log_state`: ok, missing, rotated (began anew), denied, None without a log.
+    told of since, `turns` the same where it tells of slots; `log_state`: ok, missing, rotated (began anew), denied, None
+    without a log.
     """
 
     at_seconds: float
@@ -91,6 +104,7 @@ class Sample:
     server: ServerSample | None = None
     timings: tuple[Timing, ...] = ()
     log_state: str | None = None
+    turns: tuple[Turn, ...] | None = None
 
 
 def working(sample: Sample) -> bool | None:

@@ -48,8 +48,11 @@ class Sampler:
         if self._server is not None:
             watch = self._server
             server = _sound(lambda: watch.sample(now), ServerSample("error"))
-        log_state, timings = self._log.sample() if self._log is not None else (None, ())
-        return Sample(round(now - self._started, 3), round(seconds, 3), state, cards, host, server, timings, log_state)
+        at, took = round(now - self._started, 3), round(seconds, 3)
+        if self._log is None:
+            return Sample(at, took, state, cards, host, server)
+        news = self._log.sample()
+        return Sample(at, took, state, cards, host, server, news.timings, news.state, news.turns or None)
 
     def close(self) -> None:
         """Give back what was taken."""

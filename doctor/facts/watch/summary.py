@@ -50,6 +50,7 @@ def summarise(samples: Sequence[Sample], cores: int | None) -> Watch:
         server_restarts=_restarts(samples) if servers else _NO_SERVER,
         slots=_most((one.slots for one in servers), _NO_SERVER),
         slots_busy_most=_most((one.busy for one in servers), _NO_SERVER),
+        slots_busy_mean=_mean(sample.server.busy or None for sample in samples if sample.server is not None),
         waiting_most=_most(
             (one.waiting for one in servers), Unknown("GET /metrics is off (--metrics)") if servers else _NO_SERVER
         ),
@@ -75,6 +76,12 @@ def summarise(samples: Sequence[Sample], cores: int | None) -> Watch:
         major_faults_per_second=host.mean("major_faults_per_second"),
         read_bytes_per_second=host.mean("read_bytes_per_second"),
         throttled_share=host.mean("throttled"),
+        others_cores=host.mean("others_cores"),
+        busy_threads=_middle(sample.host.busy_threads for sample in judged),
+        waited_share=host.mean("waited"),
+        held_back_share=host.mean("held_back"),
+        refaults_per_second=host.mean("refaults_per_second"),
+        stalled_share=host.mean("stalled"),
         series=_series(samples),
     )
 
@@ -90,6 +97,11 @@ class _Means(NamedTuple):
 def _mean(values: Iterable[float | None]) -> Fact[float]:
     found = [value for value in values if value is not None]
     return round(sum(found) / len(found), 4) if found else _SHORT
+
+
+def _middle(values: Iterable[int | None]) -> Fact[int]:
+    found = sorted(value for value in values if value is not None)
+    return found[len(found) // 2] if found else _SHORT
 
 
 def _most(values: Iterable[int | None], without: Unknown) -> Fact[int]:

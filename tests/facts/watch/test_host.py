@@ -1,11 +1,13 @@
 """This computer and a process of its own."""
 
+import os
 import subprocess
 import sys
 import time
 
 from doctor.facts.watch.host import Host
 from doctor.outside import Outside, OutsideError
+from tests.facts.process.recorded import STAT, V2, V2_LATER
 
 BUSY = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
 
@@ -38,35 +40,51 @@ def test_a_process_that_works_ends_and_is_looked_for_again():
     assert len(looks) == before + 1
 
 
-class Files(Outside):
-    """The real system, with some files of our own."""
+class Recorded(Outside):
+    """The real system, in which this process lies in a recorded group."""
 
     def __init__(self, files):
         super().__init__(platform="linux")
         self.files = files
 
     def read_text(self, path, limit=0):
-        for end, text in self.files.items():
-            if path.endswith(end):
-                return text
-        raise OutsideError("missing", path)
+        if path.startswith(("/proc/pressure", "/proc/self", "/sys/", f"/proc/{os.getpid()}/")):
+            found = self.files.get(path.replace(str(os.getpid()), "4242"))
+            if found is None:
+                raise OutsideError("missing", path)
+            return found
+        return super().read_text(path, limit)
 
 
-def test_a_quota_that_holds_the_server_back():
-    import os
-
-    outside = Files(
-        {
-            "/cgroup": "0::/system.slice/llama.service\n",
-            "llama.service/cpu.stat": "usage_usec 5\nnr_periods 100\nnr_throttled 20\n",
-        }
-    )
+def test_what_quota_and_memory_limit_do_to_the_server():
+    outside = Recorded({**V2, "/proc/4242/stat": STAT.format(faults=100)})
     host = Host(outside, lambda: os.getpid())
-    host.sample(0.0, 1.0)
-    outside.files["llama.service/cpu.stat"] = "usage_usec 9\nnr_periods 110\nnr_throttled 28\n"
-    assert host.sample(1.0, 1.0).throttled == 0.8
-    outside.files["llama.service/cpu.stat"] = "nothing of use"
-    assert host.sample(2.0, 1.0).throttled is None
+    first = host.sample(0.0, 1.0)
+    assert (first.throttled, first.refaults_per_second, first.stalled) == (None, None, None)  # rates want a look before
+    outside.files = {**V2_LATER, "/proc/4242/stat": STAT.format(faults=160)}
+    found = host.sample(2.0, 2.0)
+    assert (found.throttled, found.refaults_per_second, found.stalled) == (1.0, 10_000, 0.25)
+    assert found.major_faults_per_second == 30 and 0.9 < found.held_back <= 1  # a second held, hardly any spent
+    place = "/sys/fs/cgroup/system.slice/llama.service"
+    outside.files = {**V2_LATER, f"{place}/cpu.stat": "nothing of use", f"{place}/memory.stat": ""}
+    found = host.sample(3.0, 1.0)
+    assert (found.throttled, found.held_back, found.refaults_per_second) == (None, None, None)
+
+
+def test_the_threads_are_looked_at_now_and_then_and_others_are_counted():
+    process = subprocess.Popen([sys.executable, "-c", BUSY])
+    try:
+        host = Host(Outside(), lambda: process.pid)
+        host.sample(0.0, 1.0)
+        time.sleep(1.0)
+        soon = host.sample(1.0, 1.0)
+        time.sleep(0.3)
+        found = host.sample(5.0, 0.3)
+        assert soon.busy_threads is None and soon.others_cores >= 0
+        assert found.busy_threads == 1
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_no_psutil_is_no_numbers():

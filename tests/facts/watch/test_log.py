@@ -26,13 +26,13 @@ def test_only_what_is_new_counts(tmp_path):
     path = tmp_path / "server.log"
     path.write_text(turn(1, 50))
     watch = LogWatch(Outside(), str(path))
-    assert watch.sample() == ("ok", ())
+    assert watch.sample() == ("ok", (), ())
     append(path, turn(2, 41.5)[:-20])
     assert speeds(watch.sample()) == []  # half a line is none
     append(path, turn(2, 41.5)[-20:] + turn(3, 40))
     found = watch.sample()
     assert found[0] == "ok" and speeds(found) == [41.5, 40.0] and found[1][0].prompt_tokens == 40
-    assert watch.sample() == ("ok", ())
+    assert watch.sample() == ("ok", (), ())
 
 
 def test_rotation_by_rename_and_by_truncation(tmp_path):
@@ -41,7 +41,7 @@ def test_rotation_by_rename_and_by_truncation(tmp_path):
     watch = LogWatch(Outside(), str(path))
     watch.sample()
     os.rename(path, tmp_path / "server.log.1")
-    assert watch.sample() == ("missing", ())
+    assert watch.sample() == ("missing", (), ())
     path.write_text(turn(1, 30))
     assert speeds(watch.sample()) == [30.0]
     path.write_text("")
@@ -57,7 +57,7 @@ def test_rotation_by_rename_and_by_truncation(tmp_path):
 def test_a_log_that_is_not_there_yet_is_read_from_its_beginning(tmp_path):
     path = tmp_path / "later.log"
     watch = LogWatch(Outside(), str(path))
-    assert watch.sample() == ("missing", ())
+    assert watch.sample() == ("missing", (), ())
     path.write_text(turn(1, 33))
     assert speeds(watch.sample()) == [33.0]
 
@@ -77,3 +77,16 @@ def test_a_flood_is_bounded(tmp_path):
 
 def test_what_is_no_file(tmp_path):
     assert LogWatch(Outside(), str(tmp_path)).sample()[0] in ("invalid", "failed")
+
+
+def test_requests_come_whole_when_they_have_ended(tmp_path):
+    path = tmp_path / "server.log"
+    path.write_text("")
+    watch = LogWatch(Outside(), str(path))
+    watch.sample()
+    append(path, "slot launch_slot_: id  0 | task 7 | processing task, is_child = 0\n" + turn(7, 30))
+    assert watch.sample().turns == ()
+    append(path, "slot      release: id  0 | task 7 | stop processing: n_tokens = 90, truncated = 0\n")
+    (found,) = watch.sample().turns
+    assert (found.task, found.prompt_tokens, found.decoded_per_second, found.depth) == (7, 40, 30.0, 90)
+    assert watch.sample().turns == ()

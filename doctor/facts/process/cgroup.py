@@ -1,4 +1,7 @@
-"""The memory and CPU a container, service or session may use: cgroup v2 and v1 of Linux (cgroups(7))."""
+"""The memory and CPU a container, service or session may use: cgroup v2 and v1 of Linux (cgroups(7)).
+
+The group of a process is its own, not that of whoever looks: a server in a container has limits that this shell has not.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from doctor.facts.record import Unknown
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doctor.facts.machine.mounts import Mount
     from doctor.facts.record import Fact
     from doctor.outside import Outside
@@ -46,38 +47,44 @@ class Limits(NamedTuple):
     cpus: Fact[float]
 
 
-def read_limits(outside: Outside) -> Limits:
-    """The limits of this process. Never raises."""
-    groups = attempt(lambda: _groups(outside))
-    if isinstance(groups, Unknown):
-        return Limits(groups, groups, groups)
-    memory = attempt(lambda: _memory(outside, *groups("memory")))
-    cpus = attempt(lambda: _cpus(outside, *groups("cpu")))
-    if isinstance(memory, Unknown):
-        return Limits(memory, memory, cpus)
-    return Limits(*memory, cpus)
+class Groups(NamedTuple):
+    """Where the groups of a process are: `mounts` of this system, `paths` by controller ("" is that of version 2)."""
+
+    mounts: tuple[Mount, ...]
+    paths: dict[str, str]
+
+    def folders(self, controller: str) -> tuple[int, list[str]]:
+        """Version of the hierarchy that has this controller, and the group's folders, deepest first."""
+        for mount in self.mounts:
+            if mount.filesystem == "cgroup" and controller in mount.options.split(",") and controller in self.paths:
+                return 1, _way_up(mount, self.paths[controller])
+        for mount in self.mounts:
+            if mount.filesystem == "cgroup2" and "" in self.paths:
+                return 2, _way_up(mount, self.paths[""])
+        return 2, []
 
 
-def _groups(outside: Outside) -> Callable[[str], tuple[int, list[str]]]:
-    """A function from controller to cgroup version and the group's folders, deepest first."""
-    mounts = read_mounts(outside)
+def groups_of(outside: Outside, process: int | str = "self") -> Groups:
+    """The groups of a process, by its number; of this one without. Raises OutsideError."""
     paths: dict[str, str] = {}
-    for line in outside.read_text("/proc/self/cgroup", 1 << 20).splitlines():
+    for line in outside.read_text(f"/proc/{process}/cgroup", 1 << 20).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         for controller in controllers.split(","):
             paths[controller] = path
+    return Groups(read_mounts(outside), paths)
 
-    def folders(controller: str) -> tuple[int, list[str]]:
-        for mount in mounts:
-            if mount.filesystem == "cgroup" and controller in mount.options.split(",") and controller in paths:
-                return 1, _way_up(mount, paths[controller])
-        for mount in mounts:
-            if mount.filesystem == "cgroup2" and "" in paths:
-                return 2, _way_up(mount, paths[""])
-        return 2, []
 
-    return folders
+def read_limits(outside: Outside, process: int | str = "self") -> Limits:
+    """The limits of a process, by its number; of this one without. Never raises."""
+    groups = attempt(lambda: groups_of(outside, process))
+    if isinstance(groups, Unknown):
+        return Limits(groups, groups, groups)
+    memory = attempt(lambda: _memory(outside, *groups.folders("memory")))
+    cpus = attempt(lambda: (tightest_quota(outside, *groups.folders("cpu")) or (None, ""))[0])
+    if isinstance(memory, Unknown):
+        return Limits(memory, memory, cpus)
+    return Limits(*memory, cpus)
 
 
 def _way_up(mount: Mount, path: str) -> list[str]:
@@ -109,7 +116,8 @@ def _used(outside: Outside, folder: str, files: _Files) -> int:
     return used
 
 
-def _cpus(outside: Outside, version: int, folders: list[str]) -> float | None:
+def tightest_quota(outside: Outside, version: int, folders: list[str]) -> tuple[float, str] | None:
+    """(the least CPUs that one of these groups allows, its folder); None where none has a quota. Raises OutsideError."""
     quotas = []
     for folder in folders:
         if version == 2:
@@ -117,7 +125,7 @@ def _cpus(outside: Outside, version: int, folders: list[str]) -> float | None:
         else:
             words = [_read(outside, f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period")]
         if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
-            quotas.append(int(words[0]) / int(words[1]))
+            quotas.append((int(words[0]) / int(words[1]), folder))
     return min(quotas, default=None)
 
 
