@@ -44,13 +44,13 @@ def checked(capsys, url, model):
     ]
 
 
-def test_nothing_when_healthy(capsys, heavy_server, heavy_model):
-    with heavy_server(n_parallel=2, endpoint_metrics=True) as server:
+def test_nothing_when_healthy(capsys, heavy_server, wide_model):
+    with heavy_server(model_path=wide_model, n_parallel=2, endpoint_metrics=True) as server:
         with at_work(lambda _: talk(server.url, 5)):
             seen = watch(capsys, server)
         _, measured = bench(capsys, server.url)
         assert causes(measured) == [], measured["facts"]["bench"]
-        assert causes(checked(capsys, server.url, heavy_model)) == []
+        assert causes(checked(capsys, server.url, wide_model)) == []
     assert causes(seen) == [] and seen["facts"]["watch"]["busy_seconds"] > 5, seen["facts"]["watch"]
     assert seen["facts"]["watch"]["refaults_per_second"] < 500 and seen["facts"]["process"]["cpus"] is None
     assert seen["facts"]["timeline"]["requests"] >= 1
@@ -76,8 +76,8 @@ def test_a_cpu_quota(capsys, heavy_server, heavy_model):
     assert looked["facts"]["machine"]["cgroup_cpus"] != 0.25  # the server's quota, not that of this process
 
 
-def test_a_quota_that_is_large_enough_is_none(capsys, heavy_server):
-    with limited("cpu", CORES) as before, heavy_server(before=before) as server:
+def test_a_quota_that_is_large_enough_is_none(capsys, heavy_server, wide_model):
+    with limited("cpu", CORES) as before, heavy_server(model_path=wide_model, before=before) as server:
         _, measured = bench(capsys, server.url)
     assert causes(measured) == [] and measured["facts"]["process"]["cpus"] == CORES
 
