@@ -144,7 +144,7 @@ def _process(outside: Outside, facts: dict[str, Any], url: str) -> Any:
     """The server's process where it runs here: the one whose command was found, else the one that answers at `url`."""
     from doctor.facts.process import record as process
 
-    started, server, port = known(facts["launch"]), known(facts["server"]), _port(url) or 80
+    started, server, port = known(facts["launch"]), known(facts["server"]), port_of(url) or 80
     ports = [known(started.published_port), known(started.port) or 8080] if started is not None else []
     pid = known(started.pid) if started is not None and port in ports else None
     if (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.launch.command import parse_command
+from doctor.launch.other_servers import OTHER_SERVERS
 from tests.binaries import llama_server
 from tests.fix.launching import put_right, wrong
 from tests.fix.wrapped import FORMS, presets
@@ -25,7 +26,7 @@ ELSEWHERE = re.compile("failed to open file|invalid device|not a directory|unkno
 def words_of(command):
     """The words of a command with llama-server in front; None for one that is filled in later, or another program's."""
     found = parse_command(command)
-    if found is None or found.program is None or found.foreign or any(word.open for word in found.arguments):
+    if found is None or found.program in (None, *OTHER_SERVERS) or any(word.open for word in found.arguments):
         return None
     words = [word.text for word in found.arguments]
     return ["llama-server", *words] if all(word and "\n" not in word for word in words) else None
