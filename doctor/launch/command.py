@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.launch.publish import HOST_NETWORK, Published, published
+from doctor.launch.starters import CONTAINER_SWITCHES, CONTAINERS, SHELLS, base, program_at, quoted_command, starts
 from doctor.launch.words import Word, split
 
 if TYPE_CHECKING:
@@ -20,19 +21,6 @@ _PREFIX = re.compile(r"(?:ExecStart=[-@:+!]*|cmd:)", re.IGNORECASE)
 _MOUNT = re.compile(r"((?:[A-Za-z]:)?[^:]+):(/[^:]*)(?::[\w,]+)?")
 _LLAMA_IMAGE = re.compile(r"llama", re.IGNORECASE)
 _FOREIGN_MODULES = ("llama_cpp.server",)
-
-# What may stand in front of a program and start it all the same. Other first words (systemctl, pkill, cd) do not.
-_WRAPPERS = {
-    "call", "chrt", "cmd", "docker", "doas", "env", "exec", "gdb", "ionice", "lxc", "nerdctl", "nice", "nohup",
-    "numactl", "perf", "podman", "prime-run", "screen", "setsid", "start", "stdbuf", "strace", "sudo", "systemd-run",
-    "taskset", "time", "timeout", "tmux", "unbuffer", "wsl",
-}  # fmt: skip
-
-# Options of `docker run` and `podman run` that stand alone; every other one takes the next word.
-_CONTAINER_SWITCHES = {
-    "-d", "-i", "-t", "-it", "-ti", "-dit", "-itd", "-P", "--detach", "--init", "--interactive", "--privileged",
-    "--publish-all", "--read-only", "--replace", "--rm", "--tty",
-}  # fmt: skip
 
 
 class Command(NamedTuple):
@@ -66,7 +54,7 @@ def parse_command(text: str, line: int = 1) -> Command | None:
 
     `line` is the number of the text's first line.
     """
-    if re.search(r"^ *command:", text, re.MULTILINE):
+    if re.search(r"^ *(?:command|entrypoint|environment):", text, re.MULTILINE):
         from doctor.launch.compose import services
 
         for service in services(text, line):
@@ -81,7 +69,7 @@ def parse_command(text: str, line: int = 1) -> Command | None:
                 break
             found = found._replace(words=(*found.words, *words))
         else:
-            found = _find(words)
+            found = _find(words) or _in_quotes(words)
             if found is None:
                 exported.update(_exported(words))
     if found is None:
@@ -109,34 +97,40 @@ def _find(words: list[Word]) -> Command | None:
     container = _container(words)
     if container is not None:
         return container
-    for index, word in enumerate(words if _may_start(words) else words[:1]):
-        if _is_program(words, index):
-            return _command(words, index, word.text)
-        if word.text in ("-m", "-mllama_cpp.server") and (module := _module(words, index)):
+    first = next((at for at, word in enumerate(words) if not _ASSIGNMENT.fullmatch(word.text)), len(words))
+    texts = [word.text for word in words]
+    for index in range(first, len(words)):
+        if texts[index] in ("-m", "-mllama_cpp.server") and (module := _module(words, index)):
             from doctor.launch.llama_cpp_python import translated
 
             return translated(_command(words, index + 1, module))
+    program = _program_at(words, texts, first)
+    if program is not None:
+        return _command(words, program, texts[program])
     if _goes_on(words):
         return Command(None, tuple(words), 0, {}, None)
     return None
 
 
-def _base(path: str) -> str:
-    name = re.split(r"[/\\]", path)[-1].lower()
-    return name.removesuffix(".exe")
+def _in_quotes(words: list[Word]) -> Command | None:
+    """The command in `bash -c "…"` or `ssh host '…'`."""
+    at = quoted_command([word.text for word in words])
+    inside = () if at is None else split(words[at].text, words[at].line)
+    return next((found for inner in inside if (found := _find(inner)) is not None), None)
 
 
-def _may_start(words: list[Word]) -> bool:
-    """Whether the command's first word that is no variable is one that starts the program after it."""
-    for index, word in enumerate(words):
-        if not _ASSIGNMENT.fullmatch(word.text):
-            name = _base(word.text)
-            follows = _base(words[index + 1].text) if index + 1 < len(words) else ""
-            started = name not in ("docker", "podman", "nerdctl") or follows in ("run", "exec")
-            return (
-                (name in _WRAPPERS and started) or name.startswith("py") or _is_program(words, index) or name == "llama"
-            )
-    return False
+def _program_at(words: list[Word], texts: list[str], first: int) -> int | None:
+    """The place of the program: the first word that is no variable, or behind words that start it."""
+    if first >= len(words):
+        return None
+    follows = base(texts[first + 1]) if first + 1 < len(words) else ""
+    if _is_program(words, first):
+        return first
+    if base(texts[first]) in (*SHELLS, "llama") and follows:
+        return first + 1 if _is_program(words, first + 1) else None
+    if not starts(base(texts[first]), follows):
+        return None
+    return program_at(texts, first, lambda at: _is_program(words, at))
 
 
 def _without_prefix(word: Word) -> Word:
@@ -146,10 +140,10 @@ def _without_prefix(word: Word) -> Word:
 def _is_program(words: list[Word], index: int) -> bool:
     """Whether the word names llama-server. Plain "server" must be a path or stand first: it is a common word."""
     text = words[index].text
-    name = _base(text)
+    name = base(text)
     if _SURE_PROGRAM.fullmatch(name):
         return True
-    if index and name in ("serve", "server") and _base(words[index - 1].text) == "llama":
+    if index and name in ("serve", "server") and base(words[index - 1].text) == "llama":
         return True
     return name == "server" and (len(text) > len(name) or index == 0)
 
@@ -157,13 +151,13 @@ def _is_program(words: list[Word], index: int) -> bool:
 def _module(words: list[Word], index: int) -> str | None:
     """The module of `python -m MODULE` when it is another server."""
     following = words[index + 1].text if index + 1 < len(words) else ""
-    before = _base(words[index - 1].text) if index else ""
+    before = base(words[index - 1].text) if index else ""
     return following if following in _FOREIGN_MODULES and before.startswith("py") else None
 
 
 def _command(words: list[Word], index: int, program: str) -> Command:
     texts = [word.text for word in words[:index]]
-    runner = next((at for at, text in enumerate(texts[:-1]) if _base(text) in ("docker", "podman", "nerdctl")), None)
+    runner = next((at for at, text in enumerate(texts[:-1]) if base(text) in CONTAINERS), None)
     container = texts[-1] if runner is not None and texts[runner + 1] == "exec" else None
     if program.lower() == "serve":
         program = "llama-server"  # `llama serve` is another name of it
@@ -172,9 +166,8 @@ def _command(words: list[Word], index: int, program: str) -> Command:
 
 def _container(words: list[Word]) -> Command | None:
     """The command of `docker run … IMAGE [program] arguments` when the image is one of llama.cpp."""
-    runners = ("docker", "podman", "nerdctl")
     start = next(
-        (at for at in range(1, len(words)) if words[at].text == "run" and _base(words[at - 1].text) in runners), None
+        (at for at in range(1, len(words)) if words[at].text == "run" and base(words[at - 1].text) in CONTAINERS), None
     )
     if start is None:
         return None
@@ -188,7 +181,7 @@ def _container(words: list[Word]) -> Command | None:
         name, equals, value = words[index].text.partition("=")
         word = words[index]
         index += 1
-        if not equals and name not in _CONTAINER_SWITCHES and index < len(words):
+        if not equals and name not in CONTAINER_SWITCHES and index < len(words):
             word = words[index]
             value = word.text
             index += 1
@@ -206,12 +199,16 @@ def _container(words: list[Word]) -> Command | None:
         return None
     image = words[index].text
     first = index + 1
-    if first < len(words) and _SURE_PROGRAM.fullmatch(_base(words[first].text)):
+    if first < len(words) and _SURE_PROGRAM.fullmatch(base(words[first].text)):
         entrypoint, first = words[first].text, first + 1
     elif first < len(words) and words[first].text in ("--server", "-s") and ":full" in image:
         first += 1  # the entry script of the "full" images: --server starts llama-server
     if not (_LLAMA_IMAGE.search(image) or (entrypoint and _SURE_PROGRAM.search(entrypoint))):
         return None
+    if entrypoint and base(entrypoint) in SHELLS:
+        inner = _in_quotes([words[start]._replace(text=entrypoint), *words[first:]])
+        variables = {**variables, **(inner.variables if inner else {})}
+        return inner and inner._replace(variables=variables, image=image, ports=tuple(ports), mounts=tuple(mounts))
     if own_network:
         ports = [_own_port(words[first:])]
     return Command(entrypoint, tuple(words), first, variables, image, tuple(ports), tuple(mounts))
@@ -220,7 +217,7 @@ def _container(words: list[Word]) -> Command | None:
 def composed(service: Service) -> Command | None:
     """The command of a compose service when its image, entry point or command is llama.cpp's."""
     words = (*service.entrypoint, *service.command)
-    named = next((at for at, word in enumerate(words[:8]) if _SURE_PROGRAM.fullmatch(_base(word.text))), None)
+    named = next((at for at, word in enumerate(words[:8]) if _SURE_PROGRAM.fullmatch(base(word.text))), None)
     if named is None and not _LLAMA_IMAGE.search(service.image):
         return None
     program = words[named].text if named is not None else None

@@ -34,15 +34,25 @@ class Service(NamedTuple):
 
 
 def services(text: str, line: int = 1) -> Iterator[Service]:
-    """The services of a text that have a command; `line` is the number of its first line."""
+    """The services of a text that have a command, or variables of llama-server; `line` is the number of its first line."""
     lines = text[:TEXT_LIMIT].splitlines()
     done: dict[int, int] = {}  # depth -> last row of the service read there: a second `command:` in it is no new one
     for at, row in enumerate(lines):
         found = _KEY.fullmatch(row.rstrip())
-        if found and found["key"] == "command" and at > done.get(len(found["indent"]), -1):
+        if (
+            found
+            and found["key"] in ("command", "entrypoint", "environment")
+            and at > done.get(len(found["indent"]), -1)
+        ):
             indent = len(found["indent"])
             first, done[indent] = _bounds(lines, at, indent)
-            yield _service(lines, first, done[indent], indent, line)
+            service = _service(lines, first, done[indent], indent, line)
+            if (
+                service.command
+                or service.entrypoint
+                or any(name.startswith("LLAMA_ARG_") for name in service.environment)
+            ):
+                yield service
 
 
 def _bounds(lines: list[str], at: int, indent: int) -> tuple[int, int]:

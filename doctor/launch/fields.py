@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.facts.launch.record import Launch, LaunchOption, Misdirected, OptionProblem
 from doctor.facts.record import Fact, Unknown, field_types
 from doctor.launch.command_text import command_text, fixed_text
+from doctor.launch.devices import unknown_devices
 from doctor.launch.llama_cpp_python import with_variables
 from doctor.launch.options import Reading, read_arguments
 from doctor.launch.other_servers import LLAMA_CPP_PYTHON, OTHER_SERVERS
@@ -70,8 +71,7 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
         environment = kept({**image, **command.variables, **(environment or {})}, vault)
     options, problems = reading.options, () if command.program in OTHER_SERVERS else reading.problems
     if isinstance(environment, dict):
-        given = {option.name: option for option in options}
-        variables = read_variables(environment, table, number, given, _places(command))
+        variables = read_variables(environment, table, number, options, _places(command))
         options, problems = (*options, *variables.options), (*problems, *variables.problems)
     if origin.config:
         given = {option.name: option for option in options}
@@ -82,7 +82,7 @@ def launch_record(command: Command, table: OptionTable, vault: Vault, build: int
         options = tuple(replace(option, source=option.source or origin.file) for option in options)
         problems = tuple(replace(problem, source=problem.source or origin.file) for problem in problems)
     fields = _Fields(options, reading, environment, command, origin, fixed_text(command, reading, vault))
-    facts = fields.facts(problems, command_text(command, reading, vault))
+    facts = fields.facts((*problems, *unknown_devices(options, number)), command_text(command, reading, vault))
     return Launch(**{name: facts[name] for name in field_types(Launch)})
 
 

@@ -12,14 +12,14 @@ from doctor.launch.table import BOOLEAN_VARIABLES_SINCE
 from doctor.launch.values import check_value, is_filled_in, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from doctor.launch.table import OptionTable, Variable
     from doctor.secrets import Vault
 
 # Variables that change what llama-server and its libraries do; the others of a process are nobody's business.
 _KEPT = re.compile(
-    r"(?:LLAMA|GGML|CUDA|HF|HIP|ROCR|HSA|NVIDIA|VK|ZES?|SYCL|ONEAPI|MUSA|CANN|OMP|GOMP|KMP)_\w+|HUGGING_FACE_HUB_TOKEN|LD_LIBRARY_PATH",
+    r"(?:LLAMA|MTMD|GGML|CUDA|HF|HIP|ROCR|HSA|NVIDIA|VK|ZES?|SYCL|ONEAPI|MUSA|CANN|OMP|GOMP|KMP)_\w+|HUGGING_FACE_HUB_TOKEN|LD_LIBRARY_PATH",
     re.ASCII,
 )
 _VARIABLES_LIMIT = 200
@@ -53,13 +53,14 @@ def read_variables(
     environment: Mapping[str, str],
     table: OptionTable,
     build: int,
-    given: Mapping[str, LaunchOption],
+    arguments: Sequence[LaunchOption],
     places: Mapping[str, tuple[str, int]] | None = None,
 ) -> VariableReading:
-    """The options set by variables. `given` are those of the command line by canonical name, which win.
+    """The options set by variables. `arguments` are those of the command line, which win.
 
     `places` says where a variable is set, (file, line).
     """
+    given = {option.name: option for option in arguments}
     options: list[LaunchOption] = []
     problems: list[OptionProblem] = []
     for name, value in environment.items():

@@ -100,3 +100,22 @@ def test_hostile_files_end_soon(text):
     started = time.process_time()
     parse_command(text)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["image: ghcr.io/ggml-org/llama.cpp:server", "environment:", "  LLAMA_ARG_CTX_SIZE: 4096"],
+        ["environment:", "  - LLAMA_ARG_CTX_SIZE=4096", "image: ghcr.io/ggml-org/llama.cpp:server"],
+        ["image: mine", "entrypoint: [/app/llama-server]", "environment: {}", "command: []"],
+        ["image: mine", 'entrypoint: ["/app/llama-server", "-c", "4096"]'],
+    ],
+)
+def test_a_service_without_a_command(rows):
+    text = "services:\n  llm:\n" + "".join(f"    {row}\n" for row in rows)
+    assert parse_command(text) is not None
+
+
+def test_variables_of_other_programs_make_no_server():
+    text = "services:\n  web:\n    image: llama-web\n    environment:\n      MODEL: x\n"
+    assert parse_command(text) is None

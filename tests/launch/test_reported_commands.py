@@ -1,7 +1,8 @@
 """Command lines out of public reports, and deliberately wrong ones.
 
 fixtures/launch/commands.tsv: build ("~" in front: known by the date only; "-": not known), what became of the command
-(ok, refused, fork: options of another program), the command with its names neutralised.
+(ok, refused, fork: options of another program), the command with its names neutralised ("⏎" is a line break), and the
+public thread, document or article it is from ("-": not kept).
 fixtures/launch/wrong.tsv: what llama-server b10434 prints in meaning, and the options it is given.
 """
 
@@ -21,10 +22,13 @@ from doctor.secrets import Vault
 from tests.binaries import llama_server
 
 FOLDER = Path(__file__).parents[2] / "fixtures/launch"
-REPORTED = [tuple(line.split("\t")) for line in (FOLDER / "commands.tsv").read_text().splitlines()]
+REPORTED = [
+    tuple(line.replace("⏎", "\n").split("\t")) for line in (FOLDER / "commands.tsv").read_text("utf-8").split("\n")[:-1]
+]
 WRONG = [tuple(line.split("\t")) for line in (FOLDER / "wrong.tsv").read_text().splitlines()]
 TABLE = load_table(Outside())
 ALL_AGES = (1900, 3000, 4300, 5500, 6200, 6500, 7400, 8000, 9000, 9700, 10434, 11434)
+ELSEWHERE = re.compile("failed to open file|invalid device: (?!(?i:CPU|RPC))|not a directory|unknown buffer type")
 FRONT = "llama-server -m missing.gguf --host 127.0.0.1 --port 18119"
 MEANING = {
     "invalid argument": ("unknown", "slip", "removed", "renamed", "too-new", "stray-word", "equals", "joined"),
@@ -39,14 +43,45 @@ def fatal(command, build):
     return [problem for problem in launch.problems if problem.fatal]
 
 
-@pytest.mark.parametrize(("build", "verdict", "command"), REPORTED)
-def test_reported(build, verdict, command):
+def test_there_are_three_hundred_of_every_age():
+    assert len({(build, command) for build, _, command, _ in REPORTED}) >= 300
+    ages = {int(build.lstrip("~")) // 1000 for build, *_ in REPORTED if build != "-"}
+    assert ages >= set(range(1, 12))
+    assert sum(verdict == "refused" for _, verdict, *_ in REPORTED) >= 60
+
+
+@pytest.mark.parametrize(("build", "verdict", "command", "source"), REPORTED)
+def test_reported(build, verdict, command, source):
     """A command that ran is accepted, one that was refused is refused. Without a build: some build takes it whole."""
     builds = ALL_AGES if build == "-" else (int(build.lstrip("~")),)
     problems = min((fatal(command, number) for number in builds), key=len)
-    assert bool(problems) == (verdict != "ok"), problems
+    assert bool(problems) == (verdict != "ok"), (source, problems)
     if verdict == "fork":
-        assert {problem.kind for problem in problems} <= {"unknown", "slip", "bad-value", "too-new"}
+        assert {problem.kind for problem in problems} & {"unknown", "slip", "bad-value", "too-new"}
+
+
+@pytest.mark.real
+def test_the_real_program_says_the_same_of_them(tmp_path):
+    """What b10434 makes of every reported command, whatever build it was for. --help ends it before anything is loaded."""
+    compared, differ = 0, []
+    for _, _, command, _ in REPORTED:
+        parsed = parse_command(command)
+        words = [word.text for word in parsed.arguments]
+        if any(word.open for word in parsed.arguments) or "--cache-list" in words:
+            continue
+        own = {name: value for name, value in parsed.variables.items() if name.startswith(("LLAMA_ARG_", "MTMD_"))}
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **own}
+        argv = [llama_server(), *words, "--help"]
+        done = subprocess.run(argv, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+        error = re.search("^error(?: while handling|:).*", done.stdout + done.stderr, re.MULTILINE)
+        if error is not None and ELSEWHERE.search(error[0]):
+            continue  # a file, a folder or a card that is not there stopped it first
+        compared += 1
+        problems = fatal(command, 10434)
+        if bool(problems) != (error is not None):
+            differ.append((command, error and error[0], problems))
+    assert differ == []
+    assert compared > 250
 
 
 @pytest.mark.parametrize(("meaning", "options"), WRONG)

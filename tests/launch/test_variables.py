@@ -27,7 +27,7 @@ TABLE = load_table(Outside())
     ],
 )
 def test_what_a_build_reads(build, name, value, option):
-    found = read_variables({name: value}, TABLE, build, {}).options
+    found = read_variables({name: value}, TABLE, build, ()).options
     assert [(item.name, item.value, item.negated) for item in found] == ([option] if option else [])
     assert all(item.spelling == name for item in found)
 
@@ -42,7 +42,7 @@ def test_what_a_build_reads(build, name, value, option):
     ],
 )  # fmt: skip
 def test_the_command_line_wins(name, value, given, told):
-    found = read_variables({name: value}, TABLE, 11434, {given.name: given})
+    found = read_variables({name: value}, TABLE, 11434, (given,))
     assert found.options == ()
     assert [(problem.kind, problem.message) for problem in found.problems] == ([("overruled", told)] if told else [])
     assert "sk-other" not in repr(found)
@@ -67,13 +67,13 @@ def test_the_command_line_wins(name, value, given, told):
     ],
 )
 def test_problems(build, name, value, kind, replacement, fatal):
-    (problem,) = read_variables({name: value}, TABLE, build, {}).problems
+    (problem,) = read_variables({name: value}, TABLE, build, ()).problems
     assert (problem.kind, problem.replacement, problem.fatal) == (kind, replacement, fatal)
 
 
 @pytest.mark.parametrize(("name", "value"), [("LLAMA_ARG_CTX_SIZE", "$CTX"), ("LLAMA_CACHE", "/x"), ("HF_HOME", "/x")])
 def test_nothing_wrong(name, value):
-    assert read_variables({name: value}, TABLE, 11434, {}).problems == ()
+    assert read_variables({name: value}, TABLE, 11434, ()).problems == ()
 
 
 def test_what_is_kept_of_an_environment():
