@@ -34,7 +34,7 @@ def test_compose_mounts_the_folder_and_listens_where_it_is_published():
     text = compose(WORDS, "long context", "cuda")
     found = parse_command(text)
     assert found.image == "ghcr.io/ggml-org/llama.cpp:server-cuda"
-    assert found.ports == ((8080, 8080),)
+    assert [port[:3] for port in found.ports] == [(8080, 8080, "127.0.0.1")]
     assert found.mounts == (("/data/my models", "/models"),)
     words = [word.text for word in found.arguments]
     assert words[0] == "--model" and words[1].startswith("/models/a ") and words[1].endswith("b.gguf")
