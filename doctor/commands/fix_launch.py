@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from doctor.commands.fix_answer import WITH_LAUNCH_FILE, answer, consent
 from doctor.engine.finding import every
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import again, build_asked, own_help
+from doctor.facts.collect import again, build_asked, own_help, port_of
 from doctor.facts.launch.record import Seen, find
 from doctor.facts.record import Unknown, known
 from doctor.fix.diff import diff
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import LaunchFiles
 from doctor.fix.launch.hand import Hand
-from doctor.fix.launch.improve import Paper, advice_of, improve
+from doctor.fix.launch.improve import advice_of, improve
+from doctor.fix.launch.paper import Paper
 from doctor.fix.launch.restart import restart
 from doctor.fix.plan import CannotFix, Plan
 from doctor.fix.write import apply
@@ -25,7 +26,7 @@ from doctor.report.fix import ByHand, Outcome
 if TYPE_CHECKING:
     from doctor.commands.fix_answer import Run, Sight
     from doctor.engine.finding import Finding
-    from doctor.fix.launch.improve import Step
+    from doctor.fix.launch.steps import Step
 
 RULE = "launch"
 """What the note of the edit has in place of a rule: it stands for several."""
@@ -36,7 +37,7 @@ def launch_file(run: Run) -> Seen | None:
     """The launch file to put right: the one named, the one here, or the one here that the running server was started by."""
     if run.options.client is not None:
         return None
-    found = find(run.outside, run.vault, text=run.options.launch)
+    found = find(run.outside, run.vault, text=run.options.launch, port=port_of(run.options.server))
     if isinstance(found, Unknown) and run.options.launch is not None:
         raise UsageError(f"--launch: {found.reason}")
     seen = known(found)

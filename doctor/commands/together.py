@@ -12,7 +12,8 @@ from doctor.facts.launch.record import Seen, find
 from doctor.facts.record import known
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import KINDS
-from doctor.fix.launch.improve import Paper, advice_of, improve
+from doctor.fix.launch.improve import advice_of, improve
+from doctor.fix.launch.paper import Paper
 from doctor.launch.table import load_table
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch.record import LaunchOption, OptionProblem
 from doctor.launch.repeated import repeated, short
+from doctor.launch.spelling import ALL_OF_THEM, is_option, joined
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
 from doctor.launch.values import check_value, quoted, words
@@ -27,8 +28,6 @@ _JOINED = {
 _LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
 """Kinds of problem that end when the words are left out."""
 _OFF = ("off", "false", "0", "no", "disabled")
-_ALL_OF_THEM = ("$@", "$*", "%*", "@args")
-"""The arguments of a script, handed on."""
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
 
@@ -116,7 +115,7 @@ class _Reader:
             segment = self._table.at(name, self._build)
             if segment is not None and segment.status != "removed":
                 self._known(word, segment)
-            elif _is_option(word.text):
+            elif is_option(word.text):
                 self._unknown(word, name)
             else:
                 self._stray(word)
@@ -166,7 +165,7 @@ class _Reader:
         word = self._words[self._at]
         rule = self._table.value(segment.option, self._build)
         listed = rule is not None and bool(rule.allowed) and word.text.startswith("--")  # no value begins so
-        known = _is_option(word.text) and (listed or bool(self._table.life(self._normal(word.text))))
+        known = is_option(word.text) and (listed or bool(self._table.life(self._normal(word.text))))
         return known and not word.open and segment.option not in ("--reverse-prompt",)
 
     def _hidden(self, option: str, first: int) -> str | None:
@@ -209,7 +208,7 @@ class _Reader:
         self._problem(word.text, "deprecated", message, right, word, fatal=False)
 
     def _unknown(self, word: Word, name: str) -> None:
-        head, equals, tail = _joined(word.text)
+        head, equals, tail = joined(word.text)
         known = self._table.at(self._normal(head), self._build) if equals else None
         first = self._at
         if known is not None:
@@ -221,9 +220,9 @@ class _Reader:
             self._problem(short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
-        while self._at < len(self._words) and not _is_option(self._words[self._at].text):
+        while self._at < len(self._words) and not is_option(self._words[self._at].text):
             behind = self._words[self._at]
-            if behind.open and (self._at > first or behind.text in _ALL_OF_THEM):
+            if behind.open and (self._at > first or behind.text in ALL_OF_THEM):
                 break  # "$@" is no value, and what else is filled in stands behind one
             self._at += 1
         if word.open:
@@ -299,14 +298,3 @@ class _Reader:
         if right is None:
             return Edit(first, end, "", kind) if kind in _LEFT_OUT else None
         return Edit(first, end, right, kind)
-
-
-def _is_option(text: str) -> bool:
-    """Whether a word is meant as an option: it starts with a dash (of any kind) and is no negative number."""
-    return text[:1] in ("-", "\u2013", "\u2014", "\u2212") and not re.fullmatch(r"[-\u2013\u2212][\d.,:eE+-]*", text)
-
-
-def _joined(text: str) -> tuple[str, str, str]:
-    """(option, what joins, value) of an option and its value in one word; ("…", "", "") for an option alone."""
-    found = re.search(r"=|\s+", text)
-    return (text[: found.start()], found.group(0), text[found.end() :]) if found else (text, "", "")

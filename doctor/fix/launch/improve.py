@@ -3,7 +3,7 @@ each judged by the command that the ones before it made."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from doctor.engine.finding import every
 from doctor.fix.launch.changes import (
@@ -15,108 +15,24 @@ from doctor.fix.launch.changes import (
     outcome,
     towards,
 )
+from doctor.fix.launch.steps import Improved, Step
 from doctor.fix.plan import CannotFix
 from doctor.launch.command_text import hidden
-from doctor.launch.definition import Definition
 from doctor.launch.other_servers import OTHER_SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from doctor.engine.finding import Advice, Finding
     from doctor.fix.launch.bench import Bench, Judged
     from doctor.fix.launch.changes import State, Wanted
-    from doctor.launch.command import Command
-    from doctor.secrets import Vault
+    from doctor.fix.launch.paper import Worker
 
 STEPS = 400
 SECONDS = 30.0
 """Longest time for all steps: a file that needs more is no launch file of a person's."""
 _OF_OTHERS = ("fork", "vLLM")
 """In the reason for an option that another program takes: it is not for doctor to say which of the two is meant."""
-
-
-class Worker(Protocol):
-    """Whoever carries a change out: on paper, or in a file."""
-
-    now: list[Definition]
-
-    def carry_out(self, at: int, change: Wanted, allowed: Mapping[int, Sequence[State]]) -> None:
-        """Raises CannotFix, and then nothing has changed."""
-
-    def state(self) -> Any:
-        """How it stands, for `back_to`."""
-
-    def back_to(self, state: Any) -> None:
-        """As it stood."""
-
-
-class Step(NamedTuple):
-    """A change that was made, or was not: where, what stood there, what comes in its place, and why (not)."""
-
-    at: int
-    line: int
-    file: str
-    old: str
-    new: str
-    why: str
-
-
-class Improved(NamedTuple):
-    """What was done and what could not be; the findings before, and of every server the judgement at the end.
-
-    `rules` are those of the remedies that were carried out.
-    """
-
-    done: tuple[Step, ...]
-    refused: tuple[Step, ...]
-    rules: tuple[str, ...]
-    told: tuple[Finding, ...]
-    end: tuple[Judged | None, ...]
-    kinds: tuple[str, ...] = ()
-
-    def left(self) -> tuple[Finding, ...]:
-        """What is still wrong, with any of the servers."""
-        return tuple(finding for judged in self.end if judged for finding in judged.findings)
-
-    def gone(self) -> tuple[Finding, ...]:
-        """The findings that are no more."""
-        left = {finding.rule for finding in every(self.left())}
-        told: dict[str, Finding] = {}
-        for finding in self.told:
-            told.setdefault(finding.rule, finding)
-        return tuple(finding for rule, finding in told.items() if rule not in left)
-
-
-class Paper:
-    """Changes the words of commands that are in no file."""
-
-    def __init__(self, commands: Sequence[Command], vault: Vault) -> None:
-        self.now = [Definition("", command) for command in commands]
-        self._vault = vault
-
-    def state(self) -> Any:
-        return list(self.now)
-
-    def back_to(self, state: Any) -> None:
-        self.now = state
-
-    def carry_out(self, at: int, change: Wanted, allowed: Mapping[int, Sequence[State]]) -> None:
-        """The change, carried out."""
-        command = self.now[at].command
-        texts, variables = outcome(command, change, self._vault)
-        words = list(command.words)
-        if isinstance(change, Variable):
-            words = [word._replace(text=text) for word, text in zip(words, texts, strict=True)]
-        else:
-            near = words[min(change.first, len(words) - 1)]
-            new = [
-                near._replace(text=text, open=False) for text in texts[change.first : change.first + len(change.words)]
-            ]
-            if change.free:
-                new = [word._replace(maybe=False) for word in new]
-            words[change.first : change.end] = new
-        self.now[at] = Definition("", command._replace(words=tuple(words), variables=variables))
 
 
 def improve(worker: Worker, bench: Bench, rule: str | None = None, *, careful: bool = True) -> Improved:
@@ -151,11 +67,14 @@ class _Run:
         self._done: list[Step] = []
         self._refused: list[Step] = []
         self._rules: list[str] = []
-        self._kinds: list[str] = []
         self._told: dict[str, Finding] = {}
 
     def all(self) -> Improved:
         end_at = self._bench.outside.monotonic() + SECONDS
+        for at in range(len(self._worker.now)):
+            for finding in every(found.findings if (found := self._judge(at)) else ()):
+                if not finding.instead_of:
+                    self._told.setdefault(finding.rule, finding)
         for _ in range(STEPS):
             if self._bench.outside.monotonic() > end_at:
                 break
@@ -164,18 +83,13 @@ class _Run:
         servers = range(len(self._worker.now))
         end = tuple(self._judge(at) for at in servers)
         rules = tuple(dict.fromkeys(self._rules))
-        return Improved(
-            tuple(self._done), tuple(self._refused), rules, tuple(self._told.values()), end, tuple(self._kinds)
-        )
+        return Improved(tuple(self._done), tuple(self._refused), rules, tuple(self._told.values()), end)
 
     def _judge(self, at: int) -> Judged | None:
         command = self._worker.now[at].command
         key = (at, command.words, tuple(command.variables.items()))
         if key not in self._judged:
             self._judged[key] = self._bench.judged(at, command)
-            for finding in every(found.findings if (found := self._judged[key]) else ()):
-                if not finding.instead_of:
-                    self._told.setdefault(finding.rule, finding)
         return self._judged[key]
 
     # --- what the build wants written otherwise ------------------------------------------------------------------------
@@ -191,8 +105,8 @@ class _Run:
                 reason = self._not_ours(change)
                 if reason:
                     self._refuse(at, change, reason)
-                elif self._carry_out(at, [change]):
-                    self._kinds.append(change.kind)
+                else:
+                    self._carry_out(at, [change])
                 return True
         return False
 
@@ -239,6 +153,7 @@ class _Run:
                 if self._carry_out(at, changes):
                     self._set.setdefault(at, set()).update(names)
                     self._rules.append(finding.rule)
+                    self._told.setdefault(finding.rule, finding)
                 return True
         return False
 
