@@ -147,6 +147,8 @@ def _filled(record: Bench, found: Outcome) -> Bench:
         of_expected=Unknown("the speed to expect is not known: it needs the model file and the launch command"),
         changes=None,
         regressed=None,
+        before_model=None,
+        before_build=None,
     )
 
 
@@ -207,4 +209,10 @@ def compared(record: Bench, before: Bench) -> Bench:
         if then and now is not None:
             changes.append(Change(name, then, now, round(now / then - 1, 4)))
     worse = tuple(change.name for change in changes if change.change < -WORSE)
-    return replace(record, changes=tuple(changes), regressed=worse)
+    return replace(
+        record,
+        changes=tuple(changes),
+        regressed=worse,
+        before_model=before.model if known(before.model) != known(record.model) else None,
+        before_build=before.build_info if known(before.build_info) != known(record.build_info) else None,
+    )

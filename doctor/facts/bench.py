@@ -52,7 +52,8 @@ class Bench:
     deviation from the server's own figures (0.02: two per cent). `server_cores` to `stalled_share` are as in Watch, over
     the whole measurement (this machine only): what quota, memory and other programs did to the server meanwhile.
     `of_expected` is generation over the least to expect. `regressed` are figures that are more than a tenth worse than in
-    the run it was compared with (`changes`).
+    the run it was compared with (`changes`), `before_model` and
+    `before_build` those of that run where they were others.
     """
 
     url: str
@@ -90,3 +91,5 @@ class Bench:
     of_expected: Fact[float]
     changes: Fact[tuple[Change, ...]]
     regressed: Fact[tuple[str, ...]]
+    before_model: Fact[str]
+    before_build: Fact[str]

@@ -11,7 +11,7 @@ from doctor.report.text import Row
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doctor.facts.bench import Bench, Measurement
+    from doctor.facts.bench import Bench, Change, Measurement
     from doctor.facts.record import Fact
     from doctor.facts.speed import Speed
 
@@ -25,7 +25,12 @@ _WORDS = {
         "together": "two at once: {speed} tokens/s together, {gain} times one alone",
         "queued": "two at once: the second waits for the first",
         "first": "first token after {ms:.0f} ms",
-        "then": "{name}: {now:g}, before {before:g} ({change:+.0%})",
+        "then": "{name}: {now}, before {before} ({change:+.0%})",
+        "prefill_per_second": "reading",
+        "decode_per_second": "writing",
+        "deep_decode_per_second": "writing deeper in",
+        "together_per_second": "two at once",
+        "cache_hit": "second turn from the cache",
         "expected": "expected: ",
         "unknown": "not measured",
     },
@@ -38,7 +43,12 @@ _WORDS = {
         "together": "两个请求同时：合计 {speed} token/s，是单个的 {gain} 倍",
         "queued": "两个请求同时：第二个要等第一个",
         "first": "首个 token 在 {ms:.0f} 毫秒后",
-        "then": "{name}：{now:g}，之前 {before:g}（{change:+.0%}）",
+        "then": "{name}：{now}，之前 {before}（{change:+.0%}）",
+        "prefill_per_second": "处理提示词",
+        "decode_per_second": "生成",
+        "deep_decode_per_second": "较深处生成",
+        "together_per_second": "两个同时",
+        "cache_hit": "第二轮命中缓存",
         "expected": "预期：",
         "unknown": "没有测到",
     },
@@ -63,10 +73,10 @@ def bench_rows(found: Bench, speed: Speed | None, lang: str, *, unicode: bool) -
         yield Row((("", words["queued"]),), 2)
     elif known(found.together_per_second) is not None:
         gain = known(found.together_gain)
-        yield Row((("", words["together"].format(speed=known(found.together_per_second), gain=gain)),), 2)
+        yield Row((("", words["together"].format(speed=_figure(found.together_per_second, words), gain=gain)),), 2)
     for change in known(found.changes) or ():
         style = "error" if change.name in (known(found.regressed) or ()) else ""
-        yield Row(((style, words["then"].format(**change.__dict__)),), 2)
+        yield Row(((style, _change(change, words)),), 2)
     if speed is not None:
         yield Row((("quiet", words["expected"] + expected_line(speed, lang)),), 2)
     yield Row(())
@@ -78,6 +88,13 @@ def _measurement(item: Measurement, words: dict[str, str]) -> Iterator[Row]:
         yield Row((("", text), ("quiet", _server(item.server_prefill_per_second, words))), 2)
         text = words["write"].format(depth=item.depth, speed=_figure(item.decode_per_second, words))
         yield Row((("", text), ("quiet", _server(item.server_decode_per_second, words))), 2)
+
+
+def _change(change: Change, words: dict[str, str]) -> str:
+    share = change.name == "cache_hit"
+    now, before = (f"{value:.0%}" if share else _figure(value, words) for value in (change.now, change.before))
+    name = words.get(change.name, change.name)  # a saved run may hold names of another version
+    return words["then"].format(name=name, now=now, before=before, change=change.change)
 
 
 def _figure(value: Fact[float], words: dict[str, str]) -> str:
