@@ -47,7 +47,9 @@ def answer(capsys, *words):
 def test_for_another_build(capsys, tmp_path):
     script = tmp_path / "run.sh"
     script.write_text("export LLAMA_ARG_NO_MMAP=1\nllama-server -m a.gguf \\\n  --no-mmap -ctk q3\n")
-    (new,) = answer(capsys, "--launch", str(script), "--for-build", "b11434")
+    new, together = answer(capsys, "--launch", str(script), "--for-build", "b11434")
+    assert (new["together"], together["together"]) == (False, True)
+    assert together["command"] == "llama-server -m a.gguf --load-mode none -ctk q8_0 --cache-type-v q8_0"
     assert new["build"] == 11434 and new["command"] == "llama-server -m a.gguf --load-mode none -ctk q3"
     assert [
         (change["place"].rpartition(":")[2], change["words"], change["replacement"]) for change in new["changes"]
