@@ -43,6 +43,18 @@ def run(world, capsys, *words):
     return status, capsys.readouterr().out
 
 
+def test_a_client_that_asks_another_machine_is_asked_about_when_it_or_the_rule_is_named(tmp_path, capsys):
+    away = {"env": {"ANTHROPIC_BASE_URL": "http://llama.invalid:9", "ANTHROPIC_AUTH_TOKEN": "sk-local-test"}}
+    world = World(tmp_path, {SETTINGS: away, STATE: {"hasCompletedOnboarding": True}})
+    world.resolve = lambda host, timeout=2.0: ()
+    world.port_open = lambda host, port, timeout=1.0: (host, port) == ("127.0.0.1", 9)
+    for words in (["--client", "claude-code"], ["--rule", "client/server-name-unknown"]):
+        main(["fix", *words, "--dry-run"], world)
+        assert '+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"' in capsys.readouterr().out
+    main(["fix", "--dry-run"], world)
+    assert "ANTHROPIC_BASE_URL" not in capsys.readouterr().out
+
+
 def test_without_a_terminal_nothing_is_written(world, capsys):
     status, out = run(world, capsys)
     assert status == 2 and "--yes" in out and '+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",' in out

@@ -28,6 +28,12 @@ def commands(tmp_path, capsys, text):
     return [(f["rule"], f["severity"], f["remedies"][0]["command"] or f["remedies"][0]["text"]) for f in found]
 
 
+@pytest.mark.parametrize("text", ["", "\n", " \t\r\n\n"])
+def test_a_text_without_a_word_is_what_a_silent_client_leaves(text, tmp_path, capsys):
+    assert "doctor verify --client" in answered(tmp_path, capsys, text, "--lang", "en")
+    assert "doctor verify --client" in answered(tmp_path, capsys, text, "--lang", "zh")
+
+
 def test_a_quiet_log_says_what_it_cannot_show(tmp_path, capsys):
     assert "-lv 4" in answered(tmp_path, capsys, QUIET.format(level=3), "--lang", "en")
     chinese = answered(tmp_path, capsys, QUIET.format(level=3), "--lang", "zh")

@@ -23,6 +23,7 @@ RULES = load(Outside()).rules
 def claude_code(base, key, model, window):
     env = {"ANTHROPIC_BASE_URL": base, "ANTHROPIC_AUTH_TOKEN": key, "ANTHROPIC_MODEL": model}
     env |= {"ANTHROPIC_DEFAULT_HAIKU_MODEL": model, "CLAUDE_CODE_MAX_CONTEXT_TOKENS": window}
+    env["CLAUDE_CODE_ATTRIBUTION_HEADER"] = "0"
     state = {"hasCompletedOnboarding": True}
     return {"home/.claude/settings.json": {"env": {k: v for k, v in env.items() if v}}, "home/.claude.json": state}
 
@@ -37,7 +38,7 @@ def codex(base, key, model, window):
 
 def opencode(base, key, model, window, npm="@ai-sdk/openai-compatible"):
     options = {"baseURL": base, **({"apiKey": key} if key else {})}
-    limit = {"limit": {"context": int(window), "output": 1000}}
+    limit = {"limit": {"context": int(window), "output": 4096}}
     provider = {"npm": npm, "options": options, "models": {model: limit}}
     return {"work/opencode.json": {"model": f"l/{model}", "provider": {"l": provider}}}
 

@@ -422,3 +422,38 @@ def test_no_content_of_a_file_can_break_a_client(data, text):
 def collect_all_of(module, world):
     made = importlib.import_module(f"doctor.facts.clients.{module}").collect(world, Vault())
     return made if isinstance(made, tuple) else (made,)
+
+
+LIMITS = [
+    ("claude_code", "home/.claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": BASE, "API_TIMEOUT_MS": "2500", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64"}}, (2.5, 64)),
+    ("codex", "home/.codex/config.toml", CODEX + "stream_idle_timeout_ms = 3000\n", (3.0, None)),
+    ("opencode", "work/opencode.json", json.loads(json.dumps(OPENCODE).replace(f'"apiKey": "{KEY}"', f'"apiKey": "{KEY}", "timeout": 1500')), (1.5, 4096)),
+    ("opencode", "work/opencode.json", json.loads(json.dumps(OPENCODE).replace(f'"apiKey": "{KEY}"', f'"apiKey": "{KEY}", "timeout": false')), (None, 4096)),
+    ("qwen_code", "home/.qwen/settings.json", {"model": {"generationConfig": {"timeout": 900, "samplingParams": {"max_tokens": 32}}}}, (0.9, 32)),
+    ("aider", "work/.aider.conf.yml", f"model: openai/m\nopenai-api-base: {BASE}/v1\ntimeout: 7\n", (7.0, None)),
+    ("deerflow", "work/conf.yaml", f"BASIC_MODEL:\n  base_url: {BASE}/v1\n  model: m\n  request_timeout: 5\n  max_tokens: 100\n", (5.0, 100)),
+    ("litellm_proxy", "work/litellm.yaml", LITELLM.replace("      api_key", "      timeout: 9\n      api_key"), (9.0, None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "path", "content", "expected"), LIMITS)
+def test_what_it_waits_for_and_how_much_it_asks_for(module, path, content, expected, tmp_path):
+    client = one(module, tmp_path, {path: content})[0]
+    assert (client.timeout_seconds, client.max_output) == expected
+    assert (client.timeout is not None, client.output_limit is not None) == (
+        expected[0] is not None or "false" in str(client.timeout and client.timeout.value),
+        expected[1] is not None,
+    )
+
+
+def test_aider_brings_no_tools_and_the_others_do(tmp_path):
+    assert one("aider", tmp_path)[0].uses_tools is False
+    assert one("opencode", tmp_path)[0].uses_tools is True and one("claude_code", tmp_path)[0].uses_tools is True
+
+
+def test_a_client_that_is_named_needs_no_more_than_an_address(tmp_path):
+    world = Home(tmp_path, {}, {"SHELL": "/bin/bash", "ANTHROPIC_BASE_URL": BASE})
+    assert [client.id for client in collect_all(world, Vault())] == ["claude-code"]
+    found = [client.id for client in collect_all(world, Vault(), "Anthropic SDK")]
+    assert found == ["claude-code", "anthropic-sdk"]
+    assert [client.id for client in collect_all(world, Vault(), "aider")] == ["claude-code"]

@@ -3,7 +3,7 @@
 from tests.real.matrix import fronts
 from tests.real.matrix.clients import ALL, ANTHROPIC, OPENAI
 from tests.real.matrix.faults.registry import KEYED, base_of, harmless, through
-from tests.real.matrix.servers import ROUTER
+from tests.real.matrix.servers import ROUTER, SOUND
 
 
 @harmless((*ALL, "browser"))
@@ -44,3 +44,8 @@ def proxy_that_spares_loopback(setup, _):
 @harmless(ANTHROPIC)
 def no_count_tokens(setup, stack):
     through(setup, stack, **fronts.without("/count_tokens"))
+
+
+@harmless(("aider",), words=(*SOUND, "--chat-template", "chatml"), own=True)
+def template_without_tools_for_one_who_brings_none(setup, _):
+    pass
