@@ -25,6 +25,8 @@ SETTINGS = ("launch", "clients", "server", "ladders")
 """What edits of clients' settings depend on: the rest of the machine is not looked at."""
 WITH_LAUNCH_FILE = (*SETTINGS, "machine", "gpu", "build", "gguf")
 """What the words of a launch command depend on too."""
+FOR_ANOTHER = (*SETTINGS, "build", "gguf")
+"""The same for a command that is written for another build than the one here: the machine is another one too."""
 
 
 class Run(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.fix_answer import WITH_LAUNCH_FILE, answer, consent
+from doctor.commands.fix_answer import FOR_ANOTHER, WITH_LAUNCH_FILE, answer, consent
 from doctor.engine.finding import every
 from doctor.exits import Exit, UsageError
 from doctor.facts.collect import again, build_asked, own_help, port_of
@@ -60,7 +60,8 @@ def _of_process(run: Run, running: Seen) -> Seen | None:
 
 def with_file(run: Run, seen: Seen) -> Run:
     """The run, with the launch file looked at and all that its words depend on."""
-    return run._replace(launch=seen.origin.file, subjects=WITH_LAUNCH_FILE)
+    here = run.options.for_build is None
+    return run._replace(launch=seen.origin.file, subjects=WITH_LAUNCH_FILE if here else FOR_ANOTHER)
 
 
 def comes_first(run: Run, seen: Sight) -> bool:

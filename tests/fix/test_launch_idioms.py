@@ -70,7 +70,8 @@ def test_changed_in_the_file_it_comes_from(tmp_path, name, text, siblings, chang
         ("a.sh", "X=64K\nllama-server -c $X -b $X\n", "more depends on it"),
         ("a.sh", "C=64K\nllama-server -c $C\nllama-server -b 2048 --alias $C\n", "more depends on it"),
         ("a.sh", 'llama-server "--ctx-size=$N" --metrics\n', "only known when it runs"),
-        ("compose.yml", f"{IMAGE}    command: -m /m -fmoe\n", "an option of another program"),
+        ("compose.yml", f"{IMAGE}    command: -m /m -fmoe\n", "an option of the fork"),
+        ("a.sh", "llama-server --config server.json\n", "give the options themselves"),
     ],
 )
 def test_left_alone_with_a_reason(tmp_path, name, text, reason):

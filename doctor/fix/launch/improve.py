@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 STEPS = 400
 SECONDS = 30.0
 """Longest time for all steps: a file that needs more is no launch file of a person's."""
-_OF_OTHERS = ("fork", "vLLM")
-"""In the reason for an option that another program takes: it is not for doctor to say which of the two is meant."""
+_WITHOUT = "leave it out"
+"""In rules/tables/option_fixes.toml: an option that has no successor and needs none. Any other reason for one that is not
+known (another program's, a file with more options) wants somebody who knows what was meant."""
 
 
 def improve(worker: Worker, bench: Bench, rule: str | None = None, *, careful: bool = True) -> Improved:
@@ -129,8 +130,9 @@ class _Run:
         return self._corrected[key]
 
     def _not_ours(self, change: Wanted) -> str:
-        if any(word in change.why for word in _OF_OTHERS):
-            return "an option of another program"
+        reason = change.why.partition("; ")[2]
+        if change.kind == "unknown" and isinstance(change, Change) and not change.words and reason:
+            return "" if _WITHOUT in reason else reason
         if change.kind == "too-new" and isinstance(change, Change) and not change.words:
             return change.why
         if self._careful and self._bench.build is None and change.kind not in ANY_BUILD:
