@@ -24,14 +24,17 @@ def main(argv: list[str] | None = None, outside: Outside | None = None) -> int:
     from doctor.exits import Exit, UsageError
     from doctor.outside import Outside
 
-    options = parse(words)
     outside = outside or Outside()
+    options = parse(words, outside.environ)
     try:
         return int(_command(options.verb)(options, outside))
     except UsageError as error:
         from doctor.commands.answer import redactor
+        from doctor.report.complaints import complaint
+        from doctor.report.words import language
 
-        _complain(redactor(outside).text(str(error)))
+        lang = language(options.lang, dict(outside.environ))
+        _complain(complaint(redactor(outside).text(str(error)), lang))
         return Exit.USAGE
 
 
@@ -64,6 +67,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace, Outside], int]:
         from doctor.commands.verify import verify
 
         return verify
+    if verb == "completion":
+        from doctor.commands.completion import completion
+
+        return completion
     if verb == "watch":
         from doctor.commands.watch import watch
 

@@ -74,7 +74,7 @@ def answer(
         brief = report.command == "explain"
         unicode = speaks_unicode()
         rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
-        show(chain(head(unicode) if head else (), rows, _bar_rows(bars, lang, unicode)))
+        show(chain(head(unicode) if head else (), rows, _bar_rows(bars, lang, unicode)), options)
     return status(report.findings, options.fail_on)
 
 
@@ -135,12 +135,12 @@ def every(findings: tuple[Finding, ...]) -> Iterator[Finding]:
         yield from every(finding.explains)
 
 
-def show(rows: Iterator[Row]) -> None:
-    """Rows on a terminal in colour, anywhere else plain."""
+def show(rows: Iterator[Row], options: argparse.Namespace) -> None:
+    """Rows on a terminal in colour (unless --no-color), anywhere else plain."""
     from doctor.report import text
 
     if on_terminal():
-        text.print_rich(rows)
+        text.print_rich(rows, colour=not options.no_color)
     else:
         write(text.plain(rows))
 

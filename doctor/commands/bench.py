@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.key import given_key
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import NotChecked, Report
 from doctor.engine.load import load
@@ -84,7 +85,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
     from doctor.facts.process import record as process
     from doctor.facts.server import record as server
 
-    key = _key(options, outside, vault)
+    key = given_key(options, outside, vault)
     started = launch.find(outside, vault, text=None, port=_port(options.url))
     running = launch.judge(outside, vault, started, None) if isinstance(started, launch.Seen) else started
     mine = known(running)
@@ -141,18 +142,6 @@ def _expected(outside: Outside, facts: Facts, path: str | None, local: bool) -> 
     rooms = budget.rooms_here(outside, started, known(build.collect(outside, option=None, launch=started)), cards)
     expected = speed.of_wish(outside, wish, rooms.rooms, measure_ram=True, drafting=speed.drafting_of(wish))
     return replace(facts, speed=expected, gpu=cards)
-
-
-def _key(options: argparse.Namespace, outside: Outside, vault: Vault) -> str | None:
-    if options.key_env is None:
-        return None
-    key = outside.environ.get(options.key_env, "").strip()
-    if not key:
-        raise UsageError(
-            "--key-env wants the name of an environment variable that holds the key, and no such variable is set"
-        )
-    vault.put(key)
-    return key
 
 
 def _port(url: str | None) -> int | None:

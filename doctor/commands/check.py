@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, must_exist, redactor
 from doctor.commands.html import must_be_writable
+from doctor.commands.key import given_key
 from doctor.commands.together import all_changes, launch_file
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
@@ -48,14 +49,25 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     if options.from_file is not None:
         looking = [
             name
-            for name in ("model", "launch", "server", "binary", "key", "only", "skip", "for_build", "build_dir")
+            for name in (
+                "model",
+                "launch",
+                "server",
+                "binary",
+                "key_env",
+                "key_file",
+                "only",
+                "skip",
+                "for_build",
+                "build_dir",
+            )
             if getattr(options, name)
         ]
         if looking:
             raise UsageError(f"--from takes saved facts as they are: leave out --{looking[0].replace('_', '-')}")
         facts = load_facts(outside, options.from_file)
     else:
-        wishes = wishes_of(options, outside)
+        wishes = wishes_of(options, outside, vault)
         facts = collect(outside, vault, wishes, others)
     plain: dict[str, Any] = to_json(facts)
     if options.save is not None:
@@ -151,7 +163,7 @@ def corrections(facts: Facts, others: list[Launch]) -> tuple[Correction, ...]:
     return tuple(correction(launch, number) for launch in found if launch is not None)
 
 
-def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
+def wishes_of(options: argparse.Namespace, outside: Outside, vault: Vault) -> Wishes:
     """What the options ask for. Raises UsageError for what cannot be."""
     names = LOOKED_AT
     wanted = set(names)
@@ -164,17 +176,14 @@ def wishes_of(options: argparse.Namespace, outside: Outside) -> Wishes:
             raise UsageError(f"{option} names no subject; subjects are {', '.join(names)}")
         if listed:
             wanted = set(listed) if option == "--only" else wanted - set(listed)
-    if options.key is not None and not outside.environ.get(options.key):
-        raise UsageError(
-            "--key wants the name of an environment variable that holds the key, and no such variable is set"
-        )
+    key = given_key(options, outside, vault)
     _check_places(options, outside)
     return Wishes(
         model=options.model,
         launch=options.launch,
         server=options.server,
         binary=options.binary,
-        key_variable=options.key,
+        key_token=vault.put(key) if key else None,
         want_hash=options.hash,
         subjects=tuple(name for name in names if name in wanted),
         build_number=options.for_build,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.commands.answer import redactor
 from doctor.commands.fix_answer import Run, Sight, answer, consent, look
 from doctor.commands.fix_launch import comes_first, fix_launch, launch_file, with_file
+from doctor.commands.key import given_key
 from doctor.engine.finding import every
 from doctor.engine.holds import holds
 from doctor.engine.load import load
@@ -45,7 +46,7 @@ def fix(options: argparse.Namespace, outside: Outside) -> Exit:
     run = Run(options, outside, vault, redactor(outside, vault), language(options.lang, dict(outside.environ)), ())
     if options.undo:
         return _undo(run)
-    key = _key(options, outside)
+    key = given_key(options, outside, vault)
     run = run._replace(rules=load(outside).rules)
     _check_names(run)
     written = launch_file(run)
@@ -68,17 +69,6 @@ def fix(options: argparse.Namespace, outside: Outside) -> Exit:
     shown = Outcome("planned", choice.finding, choice.advice, choice.plan.path, lines)
     shown, ended = consent(run, shown)
     return _carry_out(run, choice, shown) if ended is None else ended
-
-
-def _key(options: argparse.Namespace, outside: Outside) -> str | None:
-    if options.key_env is None:
-        return None
-    value = outside.environ.get(options.key_env, "").strip()
-    if not value:
-        raise UsageError(
-            "--key-env wants the name of an environment variable that holds the key; no such variable is set"
-        )
-    return value
 
 
 def _check_names(run: Run) -> None:

@@ -76,7 +76,7 @@ def consent(run: Run, shown: Outcome) -> tuple[Outcome, Exit | None]:
         return shown, None
     if run.options.format == "json" or not run.outside.is_asking():
         return shown, answer(run, shown._replace(state="not-asked"), Exit.USAGE)
-    show(report.rows(safe(run, shown), lang=run.lang, unicode=speaks_unicode()))
+    show(report.rows(safe(run, shown), lang=run.lang, unicode=speaks_unicode()), run.options)
     if run.outside.ask(report.say("question", run.lang)).lower() not in ("y", "yes", "j", "是", "好"):
         return shown, answer(run, shown._replace(state="declined", diff=()), Exit.USAGE)
     return shown._replace(diff=(), by_hand=()), None  # it was shown already
@@ -115,5 +115,5 @@ def answer(run: Run, outcome: Outcome, status: Exit) -> Exit:
     if run.options.format == "json":
         write(report.as_json(made))
     else:
-        show(report.rows(made, lang=run.lang, unicode=speaks_unicode()))
-    return status
+        show(report.rows(made, lang=run.lang, unicode=speaks_unicode()), run.options)
+    return Exit.OK if status == Exit.FINDINGS and run.options.fail_on == "never" else status

@@ -86,7 +86,7 @@ def _plan(options: argparse.Namespace, outside: Outside) -> Exit:
         from doctor.report import plan as plan_text
 
         rows = plan_text.rows(found, clean, lang, drawn=on_terminal(), unicode=speaks_unicode())
-        show(rows)
+        show(rows, options)
     if options.fail_on == "never":
         return Exit.OK
     return Exit.OK if fits(found) else Exit.FINDINGS

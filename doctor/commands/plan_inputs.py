@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from doctor.exits import UsageError
@@ -27,7 +26,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts |
         name
         for name, needed in (
             ("launch", options.launch is not None),
-            ("build", options.build is None or options.verify),
+            ("build", options.for_build is None or options.verify),
             ("gpu", here),
             ("machine", here and options.ram is None),
         )
@@ -56,11 +55,8 @@ def launch_of(options: argparse.Namespace, facts: Facts | None) -> Launch | None
 
 def build_of(options: argparse.Namespace, facts: Facts | None, newest: int) -> tuple[int, str]:
     """(number of the build, where it is known from)."""
-    if options.build is not None:
-        text = re.fullmatch(r"b?(\d{3,6})", options.build.strip().lower())
-        if not text:
-            raise UsageError(f"--build {options.build[:40]}: wants a number such as 11434 (llama-server --version)")
-        return int(text[1]), "given"
+    if options.for_build is not None:
+        return int(options.for_build), "given"
     found = known(facts.build) if facts is not None else None
     number = known(found.number) if found is not None else None
     if found is not None and number is not None:

@@ -10,6 +10,7 @@ from doctor.engine.diagnose import advise
 from doctor.engine.finding import Report
 from doctor.engine.load import load, read_rules, read_table, rules_folder
 from doctor.engine.templates import fill_known
+from doctor.exits import UsageError
 from doctor.report.text import Row
 from doctor.report.words import language
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 def rules(options: argparse.Namespace, outside: Outside) -> int:
     """Carry out `rules list`, `rules show ID` or `rules check`."""
-    from doctor.exits import Exit, UsageError
+    from doctor.exits import Exit
 
     lang = language(options.lang, dict(outside.environ))
+    if options.rules_verb not in ("list", "show", "check"):  # `doctor rules memory`, `doctor rules memory/gpu-oom`
+        options.about, options.rules_verb = options.rules_verb, "show" if "/" in options.rules_verb else "list"
     if options.rules_verb == "check":
         from doctor.engine.check import faults
 
@@ -40,15 +43,16 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
         return Exit.FINDINGS if found else Exit.OK
     knowledge = load(outside)
     if options.rules_verb == "show":
-        if not any(rule.id == options.rule for rule in knowledge.rules):
-            near = [rule.id for rule in knowledge.rules if options.rule.split("/")[-1] in rule.id][:3]
-            hint = f"; near it: {', '.join(near)}" if near else "; `doctor rules list` shows them all"
-            raise UsageError(f"no rule {options.rule!r}{hint}")
-        return show_rule(options.rule, knowledge, options, outside, lang)
-    wanted = [rule for rule in knowledge.rules if not options.subject or rule.id.startswith(f"{options.subject}/")]
-    if options.subject and not wanted:
+        if options.about is None:
+            raise UsageError(
+                "show wants the id of a rule, such as memory/gpu-oom-kv-cache; `doctor rules list` shows them all"
+            )
+        must_be_a_rule(options.about, knowledge)
+        return show_rule(options.about, knowledge, options, outside, lang)
+    wanted = [rule for rule in knowledge.rules if options.about in (None, rule.id.partition("/")[0])]
+    if not wanted:
         subjects = sorted({rule.id.partition("/")[0] for rule in knowledge.rules})
-        raise UsageError(f"no rules about {options.subject!r}; subjects are {', '.join(subjects)}")
+        raise UsageError(f"no rules about {options.about!r}; subjects are {', '.join(subjects)}")
     if options.format == "json":
         import json
 
@@ -58,8 +62,19 @@ def rules(options: argparse.Namespace, outside: Outside) -> int:
         ]
         write(json.dumps({"schema_version": 1, "rules": listed}, ensure_ascii=False, indent=2) + "\n")
     else:
-        show(_lines(wanted, lang))
+        show(_lines(wanted, lang), options)
     return Exit.OK
+
+
+def must_be_a_rule(name: str, knowledge: Knowledge) -> None:
+    """Raises UsageError when no rule has this id; it says which are near."""
+    import difflib
+
+    ids = [rule.id for rule in knowledge.rules]
+    if name not in ids:
+        near = [one for one in ids if name.split("/")[-1] in one][:3] or difflib.get_close_matches(name, ids, 3, 0.7)
+        hint = f"; near it: {', '.join(near)}" if near else "; `doctor rules list` shows them all"
+        raise UsageError(f"no rule {name!r}{hint}")
 
 
 def show_rule(rule_id: str, knowledge: Knowledge, options: argparse.Namespace, outside: Outside, lang: str) -> Exit:

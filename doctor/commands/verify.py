@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, every, left_out, redactor
 from doctor.commands.html import must_be_writable
+from doctor.commands.key import given_key
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.load import load
@@ -97,7 +98,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
     from doctor.facts.launch import record as launch
     from doctor.facts.machine import record as machine
 
-    key = _key(options, outside, vault)
+    key = given_key(options, outside, vault)
     clients = collect_all(outside, vault, options.client)
     started = launch.find(outside, vault, text=None, port=None)
     running = launch.judge(outside, vault, started, None) if isinstance(started, launch.Seen) else started
@@ -182,18 +183,6 @@ def _client(name: str, clients: tuple[Client, ...]) -> Client:
             return client
     there = ", ".join(client.id for client in clients) or "none"
     raise UsageError(f"--client {name}: nothing on this machine has settings of a client of that name; found: {there}")
-
-
-def _key(options: argparse.Namespace, outside: Outside, vault: Vault) -> str | None:
-    if options.key_env is None:
-        return None
-    key = outside.environ.get(options.key_env, "").strip()
-    if not key:
-        raise UsageError(
-            "--key-env wants the name of an environment variable that holds the key, and no such variable is set"
-        )
-    vault.put(key)
-    return key
 
 
 def _progress(name: str) -> Callable[[str], None]:

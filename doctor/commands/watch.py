@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, left_out, redactor
 from doctor.commands.html import must_be_writable
+from doctor.commands.key import given_key
 from doctor.commands.watch_show import shower
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
@@ -136,9 +137,9 @@ def _log(timings: tuple[Any, ...]) -> Log:
 
 def replay(options: argparse.Namespace, outside: Outside) -> Recording:
     """A saved watch. Raises UsageError when the file is none."""
-    for name in ("server", "log", "save", "key"):
+    for name in ("server", "log", "save", "key_env", "key_file"):
         if getattr(options, name):
-            raise UsageError(f"--from takes a recording as it is: leave out --{name}")
+            raise UsageError(f"--from takes a recording as it is: leave out --{name.replace('_', '-')}")
     try:
         return parse(outside.read_text(options.from_file, FILE_LIMIT))
     except OutsideError as error:
@@ -220,14 +221,7 @@ def _prepare(
     from doctor.facts.process import record as process
     from doctor.facts.urls import parse_address
 
-    key = ""
-    if options.key is not None:
-        key = outside.environ.get(options.key, "").strip()
-        if not key:
-            raise UsageError(
-                "--key wants the name of an environment variable that holds the key, and no such variable is set"
-            )
-        vault.put(key)
+    key = given_key(options, outside, vault) or ""
     port = parse_address(options.server).port if options.server else None
     found = launch.find(outside, vault, text=None, port=port)
     started = launch.judge(outside, vault, found, None) if isinstance(found, launch.Seen) else found

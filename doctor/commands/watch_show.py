@@ -53,11 +53,11 @@ class _Lines(Silent):
 class _Screen(Silent):
     """One screen that is drawn anew with each sample; `judge` gives the findings."""
 
-    def __init__(self, record: Recording, clean: Redactor, lang: str, judge: Judge) -> None:
+    def __init__(self, record: Recording, clean: Redactor, lang: str, judge: Judge, colour: bool) -> None:
         from doctor.report.watch import LiveScreen
 
         self._record, self._clean, self._lang, self._judge = record, clean, lang, judge
-        self._live = LiveScreen()
+        self._live = LiveScreen(colour=colour)
 
     def __enter__(self) -> _Screen:
         self._live.__enter__()
@@ -87,4 +87,4 @@ def shower(options: argparse.Namespace, record: Recording, clean: Redactor, lang
     """A screen on a terminal, lines anywhere else, nothing where the answer is for a program."""
     if options.format != "text":
         return Silent()
-    return _Screen(record, clean, lang, judge) if on_terminal() else _Lines(clean, lang)
+    return _Screen(record, clean, lang, judge, not options.no_color) if on_terminal() else _Lines(clean, lang)

@@ -53,7 +53,7 @@ class Wishes(NamedTuple):
     launch: str | None = None
     server: str | None = None
     binary: str | None = None
-    key_variable: str | None = None
+    key_token: str | None = None
     want_hash: bool = False
     subjects: tuple[str, ...] = LOOKED_AT
     progress: Callable[[int, int], None] | None = None
@@ -97,7 +97,7 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     clients = known(early["clients"]) or ()
     model = wishes.model or (known(started.model) if started else None)
     url, source = server_url(wishes.server, started, clients)
-    token = _key_token(outside, vault, wishes, url, started, clients)
+    token = _key_token(wishes, url, started, clients)
     late = _side_by_side(
         wishes,
         {
@@ -238,12 +238,10 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def _key_token(
-    outside: Outside, vault: Vault, wishes: Wishes, url: str, started: Launch | None, clients: tuple[Any, ...]
-) -> str | None:
+def _key_token(wishes: Wishes, url: str, started: Launch | None, clients: tuple[Any, ...]) -> str | None:
     """The key to try: the one named, else the launch command's (on this machine only), else the client's for this very address."""
-    if wishes.key_variable:
-        return vault.put(outside.environ.get(wishes.key_variable, "")) or None
+    if wishes.key_token:
+        return wishes.key_token
     if started is not None and is_loopback(url):
         token = known(started.api_key_token)
         if token:

@@ -203,13 +203,13 @@ def plain(lines: Iterator[Row]) -> str:
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-def print_rich(lines: Iterator[Row]) -> None:
+def print_rich(lines: Iterator[Row], *, colour: bool = True) -> None:
     """The lines on a terminal: coloured, wrapped to its width (commands are not, so that they can be copied)."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False, emoji=False, markup=False)
+    console = Console(highlight=False, emoji=False, markup=False, no_color=None if colour else True)
     for row in lines:
         text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces))
         if row.copy:

@@ -215,11 +215,11 @@ def _mega(value: float | None) -> str:
 class LiveScreen:
     """One screen on a terminal, drawn again and again in place."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, colour: bool = True) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(highlight=False, emoji=False, markup=False)
+        console = Console(highlight=False, emoji=False, markup=False, no_color=None if colour else True)
         self._live = Live(
             console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )

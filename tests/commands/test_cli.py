@@ -50,7 +50,6 @@ def test_help_has_words(capsys, verb):
 @pytest.mark.parametrize(
     "argv",
     [
-        [],
         ["chekc"],
         ["log"],
         ["log", "no/such/file"],
@@ -58,6 +57,8 @@ def test_help_has_words(capsys, verb):
         ["check", "--only", "gpuu"],
         ["check", "--from", "no/such/file"],
         ["check", "--key", "NO_SUCH_VARIABLE"],
+        ["check", "--key-env", "NO_SUCH_VARIABLE"],
+        ["check", "--key-file", "no/such/file"],
         ["check", "--format", "xml"],
         ["rules", "show", "no/such"],
         ["rules", "list", "nosuch"],

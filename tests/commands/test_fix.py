@@ -109,7 +109,7 @@ def test_chinese(world, capsys):
     ("words", "complaint"),
     [
         (("--rule", "client/nonsense"), "no rule 'client/nonsense'"),
-        (("--key-env", "NOT_THERE"), "no such variable"),
+        (("--key-env", "NOT_THERE"), "no variable of that name is set"),
     ],
 )
 def test_wrong_usage(world, capsys, words, complaint):

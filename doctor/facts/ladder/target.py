@@ -35,6 +35,9 @@ BACKGROUND_MODEL = {"claude-code": "claude-haiku-5-5"}
 """What a client asks for in the background when no small model is set (recorded: haiku-small-fast)."""
 
 
+KEY_NAME = "--key-env"
+
+
 class Key(NamedTuple):
     """A credential as it would be sent: `value` is the whole header value."""
 
@@ -70,7 +73,9 @@ class Target(NamedTuple):
     tools: bool = True
 
 
-def of_client(client: Client, vault: Vault, *, model: str | None, key: str | None, named: bool) -> Target | None:
+def of_client(
+    client: Client, vault: Vault, *, model: str | None, key: str | None, named: bool, key_name: str = KEY_NAME
+) -> Target | None:
     """The target of a client; None when it has no address of its own to ask. `named`: the user asked for this client."""
     base, request_url = known(client.base_url), known(client.request_url)
     if base is None:
@@ -81,7 +86,7 @@ def of_client(client: Client, vault: Vault, *, model: str | None, key: str | Non
     host = parse_address(base.value).host
     unknown = "only running apiKeyHelper would tell the key" if helper and not keys else ""
     if key:
-        keys, unknown = (Key("--key-env", "option", keys[0].header if keys else "authorization", _sent(key, keys)),), ""
+        keys, unknown = (Key(key_name, "option", keys[0].header if keys else "authorization", _sent(key, keys)),), ""
     elif keys and not is_loopback(host) and not named and any(item.source != base.source for item in credentials):
         keys, unknown = (), "key and address come from different places: it is not sent to another machine unasked"
     return Target(
@@ -103,7 +108,7 @@ def of_client(client: Client, vault: Vault, *, model: str | None, key: str | Non
     )
 
 
-def of_url(url: str, *, model: str | None, key: str | None, source: str) -> Target:
+def of_url(url: str, *, model: str | None, key: str | None, source: str, key_name: str = KEY_NAME) -> Target:
     """The target of a bare address: what an OpenAI client makes of it, or the endpoint it names itself."""
     text = url.strip().strip("\"'").strip()
     text = text if "://" in text else f"http://{text.lstrip('/')}"
@@ -120,7 +125,7 @@ def of_url(url: str, *, model: str | None, key: str | None, source: str) -> Targ
         request_url=bare,
         wire_api=wire,
         appends_v1=False,
-        keys=(Key("--key-env", "option", "authorization", f"Bearer {key}"),) if key else (),
+        keys=(Key(key_name, "option", "authorization", f"Bearer {key}"),) if key else (),
         unknown_key="",
         models=(model,) if model else (),
         context_needed=None,

@@ -1,0 +1,12 @@
+"""Chinese for help."""
+
+from __future__ import annotations
+
+
+def translated(words: str, lang: str) -> str:
+    """Words of help in the language of the answer."""
+    if lang != "zh":
+        return words
+    from doctor.arguments.chinese import CHINESE
+
+    return CHINESE.get(words, words)

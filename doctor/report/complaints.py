@@ -1,0 +1,2 @@
+def complaint(words: str, lang: str) -> str:
+    return words
