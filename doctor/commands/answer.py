@@ -23,10 +23,37 @@ if TYPE_CHECKING:
     from doctor.report.text import Row, Subject
     from doctor.secrets import Vault
 
+_ASCII = str.maketrans(
+    {
+        "…": "...",
+        "→": "->",
+        "–": "-",
+        "—": "-",
+        "×": "x",
+        "·": "-",
+        "’": "'",
+        "‘": "'",
+        "“": '"',
+        "”": '"',
+        "≥": ">=",
+        "≤": "<=",
+    }
+)
+"""What marks become where they cannot be shown."""
+
 
 def redactor(outside: Outside, vault: Vault | None = None) -> Redactor:
     """The redactor for this user and machine."""
     return Redactor(names=outside.identity(), home=outside.home(), vault=vault)
+
+
+def speaker(clean: Redactor, lang: str) -> Callable[[str], str]:
+    """What a value passes before it stands in a rule's text: redaction, then the language of the answer."""
+    if lang != "zh":
+        return clean.text
+    from doctor.report.spoken import spoken
+
+    return lambda text: spoken(clean.text(text), lang)
 
 
 def left_out(knowledge: Knowledge) -> tuple[NotChecked, ...]:
@@ -149,6 +176,8 @@ def write(words: str, *, flush: bool = False) -> None:
     """Text to standard output; what its encoding cannot say becomes `?` instead of an error."""
     encoding = sys.stdout.encoding or "utf-8"
     words = sanitize(words)  # once more, for what did not come through a redactor: names of rule files
+    if not speaks_unicode():
+        words = words.translate(_ASCII)
     sys.stdout.write(words.encode(encoding, "replace").decode(encoding))
     if flush:
         sys.stdout.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.answer import answer, left_out, redactor, speaker
 from doctor.commands.key import given_key
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import NotChecked, Report
@@ -45,7 +45,7 @@ def bench(options: argparse.Namespace, outside: Outside) -> Exit:
     measured = facts.bench
     assert isinstance(measured, Bench)
     knowledge = load(outside)
-    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="server", clean=clean.text)
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="server", clean=speaker(clean, lang))
     plain: dict[str, Any] = clean.tree(
         {name: to_json(getattr(facts, name)) for name in ("bench", "speed", "server", "process")}
     )

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, every, left_out, must_exist, redactor
+from doctor.commands.answer import answer, every, left_out, must_exist, redactor, speaker
 from doctor.commands.html import must_be_writable
 from doctor.commands.key import given_key
 from doctor.commands.together import all_changes, launch_file
@@ -72,11 +72,11 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
     plain: dict[str, Any] = to_json(facts)
     if options.save is not None:
         save_facts(outside, options.save, clean.tree(plain))
-    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean.text)
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=speaker(clean, lang))
     crashes = crashed(facts)
-    further = of_others(knowledge, facts, others, diagnosis.findings, lang, clean.text)
+    further = of_others(knowledge, facts, others, diagnosis.findings, lang, speaker(clean, lang))
     if options.build_dir is not None:
-        further = (*of_logs(outside, options.build_dir, knowledge, facts, lang, clean.text), *further)
+        further = (*of_logs(outside, options.build_dir, knowledge, facts, lang, speaker(clean, lang)), *further)
     findings = (*diagnosis.findings, *further, *crashes)
     subjects = subjects_of(facts, findings, lang)
     report = Report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.commands.answer import answer, every, left_out, redactor, speaker
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.fit import Seen, fitting
@@ -34,7 +34,7 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
         return show_rule(words, knowledge, options, outside, lang)
     vault = Vault()
     clean = redactor(outside, vault)
-    seen = look(knowledge, outside, vault, lang, clean.text) if options.check else None
+    seen = look(knowledge, outside, vault, lang, speaker(clean, lang)) if options.check else None
     findings = fitting(words, knowledge, lang, seen)
     status = findings[0].status if findings else ""
     note = "weak" if status == "guess" else "several" if status != "seen" and len(findings) > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.commands.answer import show, speaks_unicode, write
+from doctor.commands.answer import show, speaker, speaks_unicode, write
 from doctor.engine.diagnose import diagnose
 from doctor.exits import Exit
 from doctor.facts.collect import Wishes, collect
@@ -64,7 +64,7 @@ def look(run: Run, outside: Outside) -> Sight:
     """Collect and diagnose."""
     facts = collect(outside, run.vault, run.wishes())
     source = "launch" if run.subjects != SETTINGS else "settings"
-    diagnosis = diagnose(run.rules, facts, lang=run.lang, source=source, clean=run.clean.text)
+    diagnosis = diagnose(run.rules, facts, lang=run.lang, source=source, clean=speaker(run.clean, run.lang))
     return Sight(facts, diagnosis.findings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.commands.answer import answer, left_out, must_exist, redactor
+from doctor.commands.answer import answer, left_out, must_exist, redactor, speaker
 from doctor.commands.html import must_be_writable
 from doctor.commands.together import together
 from doctor.engine.diagnose import diagnose
@@ -59,7 +59,7 @@ def log(options: argparse.Namespace, outside: Outside) -> Exit:
                 vault,
                 lang=lang,
                 source=source,
-                clean=clean.text,
+                clean=speaker(clean, lang),
                 model=options.model,
                 benches=benches,
             )

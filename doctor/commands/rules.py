@@ -78,18 +78,40 @@ def must_be_a_rule(name: str, knowledge: Knowledge) -> None:
 
 
 def show_rule(rule_id: str, knowledge: Knowledge, options: argparse.Namespace, outside: Outside, lang: str) -> Exit:
-    """Print the page of one rule: what it means, what to do, how it shows."""
+    """Print the page of one rule: what it means, what to do, what it looks like, how it is recognised."""
+    from doctor.commands.answer import redacted, speaks_unicode
+    from doctor.report.rule_page import Signs, rule_rows
+
     rule = next(rule for rule in knowledge.rules if rule.id == rule_id)
-    finding = advise(rule, lang=lang, evidence=())
+    clean = redactor(outside)
+    titles = {other.id: _title(other, lang) for other in knowledge.rules}
+    signs = Signs(
+        examples=clean.tree(_examples(rule_id, outside)),
+        patterns=tuple(symptom.pattern for symptom in rule.symptoms),
+        conditions=tuple(when.expr for when in rule.when),
+        mistaken_for=tuple((other, titles[other]) for other in rule.differential if other in titles),
+    )
     options.fail_on = "never"
-    options.verbose = True
-    return answer(Report("rules", (finding,), (), {}, notes=_signs(rule)), options, lang, redactor(outside))
+    report = Report("rules", (advise(rule, lang=lang, evidence=()),), (), {"rule": signs._asdict()})
+    if options.format != "text":
+        return answer(report, options, lang, clean)
+    (finding,) = redacted(report, clean).findings
+    show(rule_rows(finding, signs, lang, verbose=options.verbose, unicode=speaks_unicode()), options)
+    from doctor.exits import Exit
+
+    return Exit.OK
 
 
-def _signs(rule: Rule) -> tuple[str, ...]:
-    signs = [f"/{symptom.pattern}/" for symptom in rule.symptoms]
-    signs += [when.expr for when in rule.when]
-    return tuple(f"sign: {sign}" for sign in signs)
+def _examples(rule_id: str, outside: Outside) -> tuple[str, ...]:
+    """Lines by which the rule is recognised, from its own examples; none where its file cannot be read."""
+    from doctor.engine.load import read_rule
+    from doctor.engine.reader import RuleError
+
+    try:
+        rule = read_rule(outside, rules_folder(outside), rule_id)
+    except RuleError:
+        return ()
+    return tuple(example.text for example in rule.examples if example.match and example.text)
 
 
 def _lines(rules: list[Rule], lang: str) -> Iterator[Row]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, every, left_out, redactor
+from doctor.arguments.shared import CLIENT_IDS
+from doctor.commands.answer import answer, every, left_out, redactor, speaker
 from doctor.commands.html import must_be_writable
 from doctor.commands.key import given_key
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
 from doctor.engine.load import load
 from doctor.exits import UsageError
-from doctor.facts.collect import server_url
+from doctor.facts.clients import at_address, collect_all, unconfigured
+from doctor.facts.collect import GIVEN, server_url
 from doctor.facts.facts import nothing_known
 from doctor.facts.ladder.climb import climb_ladder
 from doctor.facts.ladder.collect import MOST_CLIENTS, has_address, same_place, server_of
-from doctor.facts.ladder.target import Target, of_client, of_url
+from doctor.facts.ladder.target import KEY_NAME, Target, of_client, of_url
 from doctor.facts.record import Unknown, known, to_json
 from doctor.facts.urls import is_loopback, parse_address
 from doctor.report.ladder import ladder_rows
@@ -48,7 +50,7 @@ def verify(options: argparse.Namespace, outside: Outside) -> Exit:
     clean = redactor(outside, vault)
     facts = look(options, outside, vault)
     knowledge = load(outside)
-    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="settings", clean=clean.text)
+    diagnosis = diagnose(knowledge.rules, facts, lang=lang, source="settings", clean=speaker(clean, lang))
     ladders = known(facts.ladders) or ()
     plain: dict[str, Any] = to_json(facts)
     report = Report(
@@ -94,12 +96,18 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
     """The facts a climb needs and those it finds. Raises UsageError for what cannot be asked for."""
     from dataclasses import replace
 
-    from doctor.facts.clients import collect_all
     from doctor.facts.launch import record as launch
     from doctor.facts.machine import record as machine
 
     key = given_key(options, outside, vault)
+    if options.url is not None:
+        if problem := parse_address(options.url).problem:
+            raise UsageError(f"{options.url.rpartition('@')[2]!r}: {problem}")
+        if "://" not in options.url:
+            options.url = f"http://{options.url.lstrip('/')}"
     clients = collect_all(outside, vault, options.client)
+    if options.client is not None:
+        clients = (_client(options, outside, vault, clients),)
     started = launch.find(outside, vault, text=None, port=None)
     running = launch.judge(outside, vault, started, None) if isinstance(started, launch.Seen) else started
     targets = _targets(options, vault, clients, known(running), key)
@@ -144,45 +152,43 @@ def _targets(
     options: argparse.Namespace, vault: Vault, clients: tuple[Client, ...], started: Any, key: str | None
 ) -> list[Target]:
     """Whom to climb for: the client named, the address named, else every client pointed somewhere, else the server."""
+    name = "--key-file" if options.key_file is not None else KEY_NAME
     if options.client is not None:
-        client = _client(options.client, clients)
-        target = of_client(client, vault, model=options.model, key=key, named=True)
+        client = clients[0]
+        target = of_client(client, vault, model=options.model, key=key, named=True, key_name=name)
         if target is None:
             raise UsageError(
                 f"--client {client.id}: nothing sets its base URL: it talks to its maker, not to a server of yours"
             )
-        return [_moved(target, options.url)]
+        return [target]
     if options.url is not None:
-        if problem := parse_address(options.url).problem:
-            raise UsageError(f"{options.url.rpartition('@')[2]!r}: {problem}")
-        return [of_url(options.url, model=options.model, key=key, source="option")]
+        return [of_url(options.url, model=options.model, key=key, source=GIVEN, key_name=name)]
     found = [
-        of_client(client, vault, model=options.model, key=key, named=False) for client in clients if has_address(client)
+        of_client(client, vault, model=options.model, key=key, named=False, key_name=name)
+        for client in clients
+        if has_address(client)
     ]
     local = [target for target in found if target is not None and is_loopback(parse_address(target.base).host)]
     if local:
         return local[:MOST_CLIENTS]
     url, source = server_url(None, started, clients)
     token = known(started.api_key_token) if started is not None else None
-    return [of_url(url, model=options.model, key=key or (vault.get(token) if token else None), source=source)]
+    return [
+        of_url(url, model=options.model, key=key or (vault.get(token) if token else None), source=source, key_name=name)
+    ]
 
 
-def _moved(target: Target, url: str | None) -> Target:
-    """The client asked at another address: its paths and keys, this base URL."""
-    if url is None:
-        return target
-    text = url if "://" in url else f"http://{url}"
-    ending = target.request_url.removeprefix(target.base.rstrip("/")) if target.request_url else ""
-    return target._replace(base=text, source="option", request_url=text.rstrip("/") + (ending or "/v1/messages"))
-
-
-def _client(name: str, clients: tuple[Client, ...]) -> Client:
-    wanted = name.lower().replace("_", "-").replace(" ", "-")
-    for client in clients:
-        if wanted in (client.id, client.name.lower().replace(" ", "-")):
-            return client
-    there = ", ".join(client.id for client in clients) or "none"
-    raise UsageError(f"--client {name}: nothing on this machine has settings of a client of that name; found: {there}")
+def _client(options: argparse.Namespace, outside: Outside, vault: Vault, clients: tuple[Client, ...]) -> Client:
+    """The client that is named, at the address that is given if one is: then it need not be set up here."""
+    wanted = options.client.lower().replace("_", "-").replace(" ", "-")
+    found = next((one for one in clients if wanted in (one.id, one.name.lower().replace(" ", "-"))), None)
+    if found is None and options.url is not None:
+        found = unconfigured(outside, vault, wanted)
+    if found is None:
+        there = ", ".join(client.id for client in clients) or "none"
+        known_ids = "" if wanted in CLIENT_IDS else f"; doctor knows {', '.join(CLIENT_IDS)}"
+        raise UsageError(f"--client {options.client}: no settings of it on this machine; found: {there}{known_ids}")
+    return found if options.url is None else at_address(found, options.url)
 
 
 def _progress(name: str) -> Callable[[str], None]:

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.answer import answer, left_out, redactor
+from doctor.commands.answer import answer, left_out, redactor, speaker
 from doctor.commands.html import must_be_writable
 from doctor.commands.key import given_key
 from doctor.commands.watch_show import shower
@@ -56,7 +56,7 @@ def watch(options: argparse.Namespace, outside: Outside) -> Exit:
     else:
         record = live(options, outside, vault, clean, rules, lang)
     facts = facts_of(outside, record, record.samples)
-    diagnosis = diagnose(rules, facts, lang=lang, source="watch", clean=clean.text)
+    diagnosis = diagnose(rules, facts, lang=lang, source="watch", clean=speaker(clean, lang))
     plain: dict[str, Any] = to_json(facts)
     notes = (tell("saved", lang, path=options.save),) if options.save is not None else ()
     report = Report(
@@ -214,7 +214,7 @@ def _prepare(
     options: argparse.Namespace, outside: Outside, vault: Vault
 ) -> tuple[Recording, str, str, Callable[[], int | None]]:
     """What stays the same while watching: (recording without samples, server's address, key, how to find its process)."""
-    from doctor.facts.collect import is_loopback, server_url
+    from doctor.facts.collect import DEFAULT, is_loopback, server_url
     from doctor.facts.launch import record as launch
     from doctor.facts.launch.processes import find_process
     from doctor.facts.machine import record as machine
@@ -233,7 +233,7 @@ def _prepare(
         raise UsageError(f"--server: {url.rpartition('@')[2]!r}: {address.problem}")
     if address.userinfo:
         vault.put(address.userinfo)
-    root = "" if source == "default" and not outside.port_open(address.host, address.port) else address.root
+    root = "" if source == DEFAULT and not outside.port_open(address.host, address.port) else address.root
     command = known(started)
     token = known(command.api_key_token) if command is not None and is_loopback(url) else None
     key = key or (vault.get(token) if token else "") or ""

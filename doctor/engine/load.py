@@ -82,15 +82,19 @@ def read_rules(outside: Outside, folder: str, left_out: list[str] | None = None)
         for name in _names_in(outside, os.path.join(folder, subject)):
             if name.endswith(".toml"):
                 try:
-                    data = _toml(outside, os.path.join(folder, subject, name))
-                    rule = rule_from_toml(f"{subject}/{name[:-5]}", data)
-                    _check_language(rule)
-                    rules.append(rule)
+                    rules.append(read_rule(outside, folder, f"{subject}/{name[:-5]}"))
                 except RuleError as error:
                     if left_out is None:
                         raise
                     left_out.append(str(error))
     return tuple(rules)
+
+
+def read_rule(outside: Outside, folder: str, rule_id: str) -> Rule:
+    """A rule with its examples, from its file. Raises RuleError."""
+    rule = rule_from_toml(rule_id, _toml(outside, os.path.join(folder, *rule_id.split("/")) + ".toml"))
+    _check_language(rule)
+    return rule
 
 
 def _check_language(rule: Rule) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from doctor.secrets import Vault
 
 DEFAULT_URL = "http://127.0.0.1:8080"
+GIVEN, FROM_LAUNCH, DEFAULT = "the address given", "the launch command", "the default address"
+"""Where the address of a server is known from, where that is no client's settings."""
 DEADLINES = {
     "machine": 5.0,
     "gpu": 8.0,
@@ -206,7 +208,7 @@ def _needs(
 def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:
     """(address of the server, where that address comes from)."""
     if option:
-        return option, "option"
+        return option, GIVEN
     if started is not None and not (known(started.source) == "folder" and not _on_this_machine(started)):
         port = known(started.published_port) or known(started.port) or 8080
         host = known(started.host) or ""
@@ -214,12 +216,12 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         host = _ANY_HOST.get(host, host)
         if ":" in host and not host.startswith("["):
             host = f"[{host}]"
-        return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), "launch"
+        return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), FROM_LAUNCH
     local = [client for client in clients if (base := known(client.base_url)) and is_loopback(base.value)]
     # A client whose server answers says more than one whose server may be long gone.
     for client in sorted(local, key=lambda client: known(client.port_open) is not True):
-        return client.base_url.value, f"client {client.id}"
-    return DEFAULT_URL, "default"
+        return client.base_url.value, f"the settings of {client.name}"
+    return DEFAULT_URL, DEFAULT
 
 
 def _on_this_machine(started: Launch) -> bool:
@@ -274,9 +276,9 @@ def _asked_for(server: Any, url: str, source: str, only_planned: bool) -> Any:
     """A server nobody asked about, or whose launch command is only being looked at, need not be there."""
     if isinstance(server, Unknown):
         return server
-    if source == "default" and known(server.state) not in ("ok", "loading", "unauthorised"):
+    if source == DEFAULT and known(server.state) not in ("ok", "loading", "unauthorised"):
         return Unknown(f"no llama-server is running, and none answers at {url}: name its address with --server URL")
-    if source == "launch" and only_planned and known(server.state) == "refused":
+    if source == FROM_LAUNCH and only_planned and known(server.state) == "refused":
         return Unknown(f"nothing answers at {url}: the launch command given is not running")
     return server
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
-from doctor.report.reasons import reason
+from doctor.report.spoken import spoken
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def render(report: Report, subjects: tuple[Subject, ...], lang: str) -> str:
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing:
         lines += ["<details>", f"<summary>{say('not_checked', lang)}: {len(missing)}</summary>", ""]
-        lines += [f"- {_code(item.check)}: {_text(reason(item.reason, lang))}" for item in missing]
+        lines += [f"- {_code(item.check)}: {_text(spoken(item.reason, lang))}" for item in missing]
         lines += ["", "</details>", ""]
     return "\n".join([*lines, f"<sub>llama-doctor {__version__}</sub>"]) + "\n"
 

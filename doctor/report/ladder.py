@@ -1,37 +1,65 @@
-"""The rungs of a climb as lines: a mark, the rung, what was seen. Nothing above the first failed rung shows green."""
+"""The steps of a way as lines: a mark, the step, what was seen. Nothing behind the first failed step shows green."""
 
 from __future__ import annotations
 
-import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from doctor.report.rungs import DETAILS, NAMES
+from doctor.report.rungs import NAMES
+from doctor.report.spoken import spoken
+from doctor.report.text import MARKS as ALL_MARKS
+from doctor.report.text import PLAIN_MARKS as ALL_PLAIN_MARKS
 from doctor.report.text import Row
+from doctor.report.words import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+STATES = {"passed": "ok", "warned": "warning", "failed": "error", "not-tried": "unknown"}
 _STYLES = {"passed": "ok", "warned": "warning", "failed": "error", "not-tried": "quiet"}
-_MARKS = {"passed": "✓", "warned": "!", "failed": "✗", "not-tried": "–"}
-_PLAIN_MARKS = {"passed": "+", "warned": "!", "failed": "x", "not-tried": "-"}
 WIDTH = 10
 
 
 def ladder_rows(ladders: Any, *, lang: str, unicode: bool) -> Iterator[Row]:
     """The lines of ladders given as plain data, already fit to be shown."""
-    marks = _MARKS if unicode else _PLAIN_MARKS
+    marks = ALL_MARKS if unicode else ALL_PLAIN_MARKS
     arrow = "→" if unicode else "->"
     for ladder in ladders if isinstance(ladders, list) else []:
         where = ladder["request_url"] or ladder["url"]
-        yield Row((("title", f"{ladder['name']} {arrow} {where}"), ("quiet", f"  ({ladder['url_source']})")))
-        for rung in ladder["rungs"]:
-            style = _STYLES[rung["state"]]
-            name = NAMES[lang][rung["name"]]
-            said = detail(rung["detail"], lang)
-            if not said and rung["state"] == "not-tried":
-                said = NAMES[lang]["not-tried"]
-            yield Row(((style, f"{marks[rung['state']]} {_padded(name)}"), (_tone(rung["state"]), f" {said}")), 2)
+        name, source = spoken(ladder["name"], lang), spoken(ladder["url_source"], lang)
+        yield Row((("title", f"{name} {arrow} {where}"), ("quiet", f"  ({source})")))
+        for name, state, said in _steps(ladder, lang):
+            mark = marks[STATES[state]]
+            yield Row(((_STYLES[state], f"{mark} {_padded(name)}"), (_tone(state), f" {said}")), 2)
+        yield from _bases(ladder, lang)
         yield Row(())
+
+
+def _steps(ladder: dict[str, Any], lang: str) -> Iterator[tuple[str, str, str]]:
+    """(name, state, what was seen) of each step; those in a row that were not tried for one reason are one line."""
+
+    def alike(rung: dict[str, str]) -> str:
+        return f"- {rung['detail']}" if rung["state"] == "not-tried" else rung["name"]
+
+    for _, group in groupby(ladder["rungs"], key=alike):
+        rungs = list(group)
+        state, said = rungs[0]["state"], spoken(rungs[0]["detail"], lang)
+        if state != "not-tried" or (len(rungs) == 1 and said):
+            yield NAMES[lang][rungs[0]["name"]], state, said
+            continue
+        names = ", " if lang == "en" else "、"
+        words = names.join(NAMES[lang][rung["name"]] for rung in rungs)
+        broken = ladder["failed"]
+        because = said or (say("since", lang).format(rung=NAMES[lang][broken]) if isinstance(broken, str) else "")
+        yield say("not_tried", lang), state, words + (say("because", lang).format(why=because) if because else "")
+
+
+def _bases(ladder: dict[str, Any], lang: str) -> Iterator[Row]:
+    """What to write as base URL for each kind of client, of an address that was given without a client."""
+    for kind in ("openai", "anthropic"):
+        base = ladder.get(f"{kind}_base")
+        if isinstance(base, str):
+            yield Row((("quiet", say(f"{kind}_base", lang)), ("command", base)), 2, copy=True)
 
 
 def _tone(state: str) -> str:
@@ -42,13 +70,3 @@ def _padded(name: str) -> str:
     """The name filled up to one width; a Chinese character takes two columns."""
     taken = sum(2 if ord(letter) > 0x2E7F else 1 for letter in name)
     return name + " " * max(0, WIDTH - taken)
-
-
-def detail(text: str, lang: str) -> str:
-    """What a rung says, in the language of the answer. What has no entry is shown as it is."""
-    if lang == "zh":
-        for pattern, words in DETAILS:
-            found = re.fullmatch(pattern, text, re.DOTALL)
-            if found:
-                return found.expand(words)
-    return text

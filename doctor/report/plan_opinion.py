@@ -8,7 +8,7 @@ from doctor.facts.budget.fit_params import by_device
 from doctor.facts.record import Unknown
 from doctor.report.bars import GIB
 from doctor.report.plan_words import tell
-from doctor.report.reasons import reason
+from doctor.report.spoken import spoken
 from doctor.report.text import Row, finding_rows
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def opinion_rows(opinion: Opinion, clean: Redactor, lang: str, *, unicode: bool)
     """Its numbers and ours, a row a device, and what the difference means when there is one."""
     said = opinion.said
     if isinstance(said, Unknown):
-        yield Row((("quiet", tell("opinion_none", lang, why=clean.text(reason(said.reason, lang)))),))
+        yield Row((("quiet", tell("opinion_none", lang, why=clean.text(spoken(said.reason, lang)))),))
         return
     yield Row((("head", tell("opinion", lang)),))
     theirs, ours = by_device(said, opinion.ours, opinion.logits)

@@ -1,13 +1,8 @@
-"""Chinese for the reasons why something was not checked, and for the short summaries of subjects.
-
-Collectors give reasons in English, as facts that are saved and compared. What has no entry here is shown as it is.
-"""
+"""Chinese for the reasons why something was not checked, or is not known."""
 
 from __future__ import annotations
 
-import re
-
-_REASONS: tuple[tuple[str, str], ...] = (
+REASONS: tuple[tuple[str, str], ...] = (
     (r"left out by --only or --skip", "已用 --only 或 --skip 排除"),
     (r"no model file is known: name it with --model FILE", "不知道模型文件：请用 --model FILE 指定"),
     (r"no model path is known", "不知道模型文件的路径"),
@@ -55,44 +50,3 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"no toolkit and no CUDA library found", "没有找到 CUDA 工具包和库"),
     (r"NVML Shared Library Not Found", "没有找到 NVIDIA 驱动的库（NVML）"),
 )
-_WORDS: tuple[tuple[str, str], ...] = (
-    (r"\b(\d+) cores\b", r"\1 核"),
-    (r"([\d.]+ GiB) RAM \(([\d.]+ GiB) free\)", r"内存 \1（空闲 \2）"),
-    (r"\(([\d.]+ GiB) free\)", r"（空闲 \1）"),
-    (r"\bin (docker|podman|lxc|kubernetes)\b", r"在 \1 容器中"),
-    (r"\bdriver ([\d.]+)", r"驱动 \1"),
-    (r"\btoolkit ([\d.?]+) in ([^\s,]+)", r"工具包 \1（\2）"),
-    (r"\bbackends ", "后端 "),
-    (r"\b(\w+) needs ([\d.]+ [GM]iB) of ([\d.]+ [GM]iB)", r"\1 需要 \2（空闲 \3）"),
-    (r"\b(\w+) needs ([\d.]+ [GM]iB)", r"\1 需要 \2"),
-    (r"\brefused: ", "会被拒绝："),
-    (r"\b(\d+) days old\b", r"已有 \1 天"),
-    (r"\btrained for (\d+) tokens\b", r"训练上下文 \1"),
-    (r"\bsmall model (?=\S)", "小模型 "),
-    (r"\bmodel (?=\S)", "模型 "),
-    (r": no server of its own is set", "：没有设置自己的服务地址"),
-    (r": its settings are kept by VS Code, which is not read", "：配置保存在 VS Code 里，没有读取"),
-    (r": it keeps its settings in config\.sqlite, which is not read", "：配置保存在 config.sqlite 里，没有读取"),
-    (r"\b(\d+) tokens a slot\b", r"每个槽位 \1 token"),
-    (r"\b(\d+) slots\b", r"\1 个槽位"),
-)
-
-
-def reason(text: str, lang: str) -> str:
-    """A reason in the language of the answer."""
-    if lang == "zh":
-        for pattern, words in _REASONS:
-            found = re.fullmatch(pattern, text)
-            if found:
-                return found.expand(words)
-    return text
-
-
-def summary(text: str, lang: str) -> str:
-    """A subject's summary in the language of the answer."""
-    if lang != "zh":
-        return text
-    translated = reason(text, lang)
-    for pattern, words in _WORDS:
-        translated = re.sub(pattern, words, translated)
-    return translated

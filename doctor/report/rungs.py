@@ -21,7 +21,6 @@ NAMES = {
         "tools": "tool call",
         "cache": "cache",
         "speed": "speed",
-        "not-tried": "not tried",
     },
     "zh": {
         "name": "域名",
@@ -41,12 +40,11 @@ NAMES = {
         "tools": "工具调用",
         "cache": "缓存",
         "speed": "速度",
-        "not-tried": "没有试",
     },
 }
 
 DETAILS: tuple[tuple[str, str], ...] = (
-    (r"it makes the model work: --deep", "会占用模型：加 --deep"),
+    (r"makes the model work: add --deep", "会让模型工作：加 --deep"),
     (r"(\S+) is ([0-9a-f.:]+(?:, [0-9a-f.:]+)*)", r"\1 是 \2"),
     (r"no proxy variable takes the request", "没有代理变量会截走请求"),
     (r"(\S+) is set, and NO_PROXY spares (\S+)", r"设置了 \1，但 NO_PROXY 排除了 \2"),
@@ -66,6 +64,10 @@ DETAILS: tuple[tuple[str, str], ...] = (
     (
         r"(HTTP \d+: .*); (\S+) alone \((\S+)\) would be taken, but (\S+) in (\S+) counts first",
         r"\1；单独用 \2（\3）会被接受，但 \5 里的 \4 优先",
+    ),
+    (
+        r"(\S+) is there \(HTTP (\d+) to an empty request\); with (\S+) as its base URL an OpenAI client gets HTTP (\d+)",
+        r"\1 存在（空请求返回 HTTP \2）；但以 \3 为 base URL 的 OpenAI 客户端会得到 HTTP \4",
     ),
     (r"(\S+) is there \(HTTP (\d+) to an empty request\)", r"\1 存在（空请求返回 HTTP \2）"),
     (r"HTTP (\d+) to (\S+): (.*); (\S+) works", r"\2 返回 HTTP \1：\3；\4 可用"),

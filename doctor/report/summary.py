@@ -10,7 +10,7 @@ from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
 from doctor.report.pace import expected_line
-from doctor.report.reasons import reason, summary
+from doctor.report.spoken import spoken, summary
 from doctor.report.text import Subject
 from doctor.report.words import say
 
@@ -42,7 +42,7 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
                 Subject(
                     name,
                     worst.get(name, "unknown"),
-                    f"{say('not_checked', lang).lower()}: {reason(value.reason, lang)}",
+                    f"{say('not_checked', lang).lower()}: {spoken(value.reason, lang)}",
                 )
             )
             continue

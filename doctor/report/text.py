@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.report.reasons import reason
+from doctor.report.spoken import spoken
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ STYLES = {
     "overhead": "dim",
     "": "",
 }
-_MARKS = {"error": "✗", "warning": "!", "note": "·", "ok": "✓", "unknown": "–"}
-_PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown": "-"}
+MARKS = {"error": "✗", "warning": "!", "note": "·", "ok": "✓", "unknown": "–"}
+PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown": "-"}
 
 
 class Row(NamedTuple):
@@ -57,7 +57,7 @@ def rows(
     report: Report, subjects: tuple[Subject, ...], *, lang: str, verbose: bool, unicode: bool, brief: bool = False
 ) -> Iterator[Row]:
     """The lines of a report. `brief`: of all findings but the first only the title, the first remedy and how to be sure."""
-    marks = _MARKS if unicode else _PLAIN_MARKS
+    marks = MARKS if unicode else PLAIN_MARKS
     for note in report.notes:
         yield Row((("", note),))
     if report.notes:
@@ -86,14 +86,14 @@ def rows(
     if missing and verbose:
         yield Row((("head", say("not_checked", lang)),))
         for item in missing:
-            yield Row((("quiet", f"{item.check}: {reason(item.reason, lang)}"),), 2)
+            yield Row((("quiet", f"{item.check}: {spoken(item.reason, lang)}"),), 2)
     elif missing and subjects:
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 
 
 def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]:
     """The lines of one finding that stands in another answer."""
-    yield from _finding(finding, _MARKS if unicode else _PLAIN_MARKS, lang, verbose=False)
+    yield from _finding(finding, MARKS if unicode else PLAIN_MARKS, lang, verbose=False)
 
 
 def _finding(
@@ -109,7 +109,7 @@ def _finding(
     )
     for advice in finding.remedies[:1]:
         yield Row((("head", say("do_first", lang)),), 2)
-        yield from _advice(advice, lang)
+        yield from advice_rows(advice, lang)
         if advice.edits:
             yield _hint(f"--rule {finding.rule}", lang)
         elif advice.launch and file:
@@ -130,7 +130,7 @@ def _finding(
     for number, advice in enumerate(finding.remedies[1:]):
         if number == 0:
             yield Row((("head", say("or", lang)),), 2)
-        yield from _advice(advice, lang)
+        yield from advice_rows(advice, lang)
     yield from _decide(finding, lang)
     if finding.explains:
         yield Row((("head", say("follows", lang)),), 2)
@@ -182,7 +182,8 @@ def _decide(finding: Finding, lang: str) -> Iterator[Row]:
         yield Row((("", finding.decide),), 4)
 
 
-def _advice(advice: Advice, lang: str) -> Iterator[Row]:
+def advice_rows(advice: Advice, lang: str) -> Iterator[Row]:
+    """The lines of one way out."""
     price = say(f"price_{advice.price}", lang)
     cost = (("quiet", f"  [{say('costs', lang)}: {price}]"),) if price else ()
     yield Row((("", advice.text), *cost), 4)

@@ -110,8 +110,8 @@ def test_records_survive_json():
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("http://127.0.0.1:9000", ("http://127.0.0.1:9000", "option")),
-        (None, ("http://127.0.0.1:8080", "default")),
+        ("http://127.0.0.1:9000", ("http://127.0.0.1:9000", "the address given")),
+        (None, ("http://127.0.0.1:8080", "the default address")),
     ],
 )
 def test_server_url(option, expected):
@@ -132,7 +132,7 @@ def test_server_url_of_a_launch_command(host, port, prefix, url):
     from doctor.facts.launch.record import Launch
 
     started = replace(not_collected(Launch, "x"), host=host, port=port, api_prefix=prefix)
-    assert collecting.server_url(None, started, ()) == (url, "launch")
+    assert collecting.server_url(None, started, ()) == (url, collecting.FROM_LAUNCH)
 
 
 @pytest.mark.parametrize(

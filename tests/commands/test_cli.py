@@ -128,7 +128,15 @@ def test_language_follows_the_locale(capsys, monkeypatch):
 def test_explain_answers_and_rule_id_shows_the_rule(capsys):
     assert "KV" in run(capsys, "explain", "kv cache out of memory")[1]
     status, out, _ = run(capsys, "explain", "memory/gpu-oom-kv-cache")
-    assert status == 0 and "sign: " in out
+    lines = out.splitlines()
+    assert status == 0 and "error: The KV cache does not fit" in lines[0] and lines[1].strip() == "Why"
+    assert (
+        "Do this first" in out and "failed to allocate buffer" in out and "likely" not in out and "kv cache/" not in out
+    )
+    _, out, _ = run(capsys, "explain", "memory/gpu-oom-kv-cache", "-v")
+    assert out.index("Recognised by") < out.index("/failed to allocate buffer for kv cache/") and out.index("Why") < 300
+    data = json.loads(run(capsys, "rules", "show", "memory/gpu-oom-kv-cache", "--format", "json")[1])
+    assert data["findings"][0]["remedies"] and data["facts"]["rule"]["patterns"] and data["facts"]["rule"]["examples"]
 
 
 def test_explain_check_lets_this_machine_decide(capsys, clean_environment):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from doctor.cli import main
-from doctor.report.ladder import detail
+from doctor.report.spoken import spoken
 from tests.facts.ladder.serving import as_json, serving, vllm
 from tests.real.conftest import free_port
 
@@ -31,8 +31,39 @@ def test_one_line_a_rung_then_the_finding(capsys):
     assert status == 1 and out.err == ""
     assert lines[0].startswith(f"an OpenAI client → {url}/v1/chat/completions")
     assert [line.split()[0] for line in lines[1:5]] == ["✓", "✓", "✗", "–"]
-    assert {line.split()[0] for line in lines[4:17]} == {"–"}
-    assert "Do this first" in out.out and out.out.count("✓") == 2
+    assert lines[4].split(None, 3)[3].startswith("HTTP, program, ready, key,") and lines[4].endswith("(port failed)")
+    assert lines[5] == "" and "Do this first" in out.out and out.out.count("✓") == 2
+
+
+def test_a_bare_address_is_told_apart_from_the_base_url_of_a_client(capsys):
+    with serving(vllm()) as (url, _):
+        status, out = run(capsys, url)
+        assert status == 0 and "OpenAI client gets HTTP 404" in out.out
+        assert "client/v1-assumed" in out.out and f"write {url}/v1 as the base URL" in out.out
+        assert f"base URL for OpenAI-type clients (Codex, OpenCode):  {url}/v1" in out.out
+        status, out = run(capsys, f"{url}/v1")
+        assert "v1-assumed" not in out.out and f"OpenCode):  {url}/v1" in out.out
+        _, out = run(capsys, url, "--format", "json")
+    ladder = json.loads(out.out)["facts"]["ladders"][0]
+    assert (ladder["openai_base"], ladder.get("anthropic_base"), ladder["base_works"]) == (f"{url}/v1", None, False)
+
+
+@pytest.mark.parametrize(
+    ("client", "ending", "reason"),
+    [
+        ("openai-sdk", "", "v1-missing"),
+        ("openai-sdk", "/v1", None),
+        ("aider", "", "v1-missing"),
+        ("opencode", "/v1", None),
+        ("claude-code", "", "wire-missing"),
+    ],
+)
+def test_a_client_that_is_not_set_up_here_is_stood_in_for(capsys, client, ending, reason):
+    with serving(vllm()) as (url, _):
+        status, out = run(capsys, f"{url}{ending}", "--client", client, "--format", "json")
+    ladder = json.loads(out.out)["facts"]["ladders"][0]
+    assert (ladder["client"], ladder.get("reason"), status) == (client, reason, 1 if reason else 0)
+    assert "openai_base" not in ladder
 
 
 def test_all_is_said_in_chinese(capsys):
@@ -126,4 +157,4 @@ def test_the_client_at_another_address(capsys, clean_environment):
 
 
 def test_what_has_no_translation_is_shown_as_it_is():
-    assert detail("something new", "zh") == "something new"
+    assert spoken("something new", "zh") == "something new"

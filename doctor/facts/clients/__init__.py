@@ -70,6 +70,29 @@ def names_of(clients: Iterable[Client], wanted: str) -> set[str]:
     return {client.name for client in clients if wanted.lower() in (client.id.lower(), client.name.lower())}
 
 
+def unconfigured(outside: Outside, vault: Vault, client_id: str) -> Client | None:
+    """The record of a client of which there need be no sign here; None when no client has this id."""
+    for name in CLIENTS:
+        made = importlib.import_module(f"{__name__}.{name}").collect(outside, vault)
+        for client in made if isinstance(made, tuple) else (made,):
+            if client.id == client_id:
+                return client  # type: ignore[no-any-return]
+    return None
+
+
+def at_address(client: Client, url: str) -> Client:
+    """The client as if its base URL were this one."""
+    from doctor.facts.clients.assemble import request
+    from doctor.facts.clients.record import Setting
+
+    model = known(client.model)
+    return dataclasses.replace(
+        client,
+        base_url=Setting("URL", url, "the address given", None),
+        request_url=request(url, known(client.appends) or "", model.value if model else ""),
+    )
+
+
 def is_in_use(client: Client) -> bool:
     """Whether there is any sign of a client: the program, a base URL of its own, or something in its own files.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from doctor.facts.ladder.state import Climb, Step, failed, not_tried, passed
-from doctor.facts.ladder.target import PATHS
+from doctor.facts.ladder.state import Climb, Step, failed, not_tried, passed, warned
+from doctor.facts.ladder.target import CHAT, MESSAGES, PATHS
 from doctor.facts.record import known
 from doctor.facts.urls import parse_address
 
@@ -116,7 +116,8 @@ def path(climb: Climb) -> Step:
     if answer.is_html and answer.status < 400:
         return failed("html", f"{shown} answers with a web page (HTTP {answer.status})")
     if _known(answer):
-        return passed(f"{shown} is there (HTTP {answer.status} to an empty request)")
+        there = f"{shown} is there (HTTP {answer.status} to an empty request)"
+        return passed(there) if target.client else _bare_address(climb, there)
     said = f"HTTP {answer.status} to {shown}: {answer.message or 'no such path'}"
     right = _right_base(climb)
     if right:
@@ -127,6 +128,30 @@ def path(climb: Climb) -> Step:
         there = ", ".join(f"/v1{name}" for name in others)
         return failed("wire-missing", f"{said}; the server has {there}, not what the client speaks")
     return failed("path-unknown", f"{said}; no other spelling of it is known either")
+
+
+def _bare_address(climb: Climb, there: str) -> Step:
+    """The path exists; which base URL leads to it, and does the one given?"""
+    target = climb.target
+    address, base = parse_address(target.base), target.base.rstrip("/")
+    given = climb.asker.ask("POST", base + PATHS[CHAT], climb.headers, {}) if not _is_endpoint(base) else None
+    for candidate in dict.fromkeys((f"{address.root}/v1", address.root)):
+        if _known(climb.asker.ask("POST", candidate + PATHS[CHAT], climb.headers, {})):
+            climb.found["openai_base"] = candidate
+            break
+    if _known(climb.asker.ask("POST", f"{address.root}/v1{PATHS[MESSAGES]}", climb.headers, {})):
+        climb.found["anthropic_base"] = address.root
+    right = climb.found.get("openai_base")
+    if given is None or right is None:
+        return passed(there)
+    climb.found["base_works"] = _known(given)
+    if _known(given):
+        return passed(there)
+    return warned("v1-assumed", f"{there}; with {base} as its base URL an OpenAI client gets HTTP {given.status}")
+
+
+def _is_endpoint(base: str) -> bool:
+    return any(base.endswith(name) for name in PATHS.values())
 
 
 def _known(answer: Answer) -> bool:
@@ -164,7 +189,7 @@ def _candidates(climb: Climb) -> list[str]:
 
 def _what_is_wrong(climb: Climb, right: str) -> str:
     base = climb.target.base.rstrip("/")
-    if any(base.endswith(name) for name in PATHS.values()):
+    if _is_endpoint(base):
         return "endpoint-as-base"
     if base.endswith("/v1/v1") or (climb.target.appends_v1 and base.endswith("/v1")):
         return "v1-doubled"

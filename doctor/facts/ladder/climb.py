@@ -37,7 +37,7 @@ STEPS: dict[str, Callable[[Climb], Step]] = {
     "cache": speed.cache,
     "speed": speed.speed,
 }
-NOT_DEEP = "it makes the model work: --deep"
+NOT_DEEP = "makes the model work: add --deep"
 
 
 def climb_ladder(

@@ -62,7 +62,7 @@ def known_url(server: Server | None) -> str:
 def server_of(outside: Outside, vault: Vault, target: Target) -> Server:
     """The record of the server a target asks; its key is sent along to llama.cpp servers."""
     token = vault.put(target.keys[0].value.removeprefix("Bearer ")) if target.keys else None
-    source = f"client {target.client}" if target.client else target.source
+    source = f"the settings of {target.name}" if target.client else target.source
     return servers.collect(outside, vault, url=target.base, url_source=source, key_token=token)
 
 

@@ -52,13 +52,16 @@ class Ladder:
     the first rung that does not hold, `reason` and `detail` those of that rung; `reasons` holds that of the failed
     rung, or those of all that warn. `right_url` is a base URL that works where `url` does not; `other_address` one
     where the same port is open; `direct_url` the base URL that asks the llama.cpp server which is known to be
-    elsewhere. `key_name`, `key_source` and `key_header` are those of the credential the server looks
-    at; `key_hint` is the other credential or header that would be taken. `models_missing` are names of `models_wanted`
-    that are not served. `n_ctx` is the context of one slot, `context_needed` what the client's first request takes,
-    both in tokens. `status` is the HTTP status of the answer that failed. `prefill` and `decode` are tokens per second
-    as measured, `first_request_seconds` how long the client's first request is read at that speed. `cached_tokens` of
-    `prompt_tokens` came from the cache on the second turn. `location` is where a redirect leads, `origin` the page
-    that --origin names. `same_server` is whether the address is that of the server's record.
+    elsewhere. `openai_base` and `anthropic_base`, of a bare address only, are the base URLs under which clients of
+    OpenAI's and of Anthropic's API find their paths there, absent where there is none; `base_works` is whether the
+    first of them would find its path under the very address given. `key_name`, `key_source` and `key_header` are
+    those of the credential the server looks at; `key_hint` is the other credential or header that would be taken.
+    `models_missing` are names of `models_wanted` that are not served. `n_ctx` is the context of one slot,
+    `context_needed` what the client's first request takes, both in tokens. `status` is the HTTP status of the answer
+    that failed. `prefill` and `decode` are tokens per second as measured, `first_request_seconds` how long the
+    client's first request is read at that speed. `cached_tokens` of `prompt_tokens` came from the cache on the second
+    turn. `location` is where a redirect leads, `origin` the page that --origin names. `same_server` is whether the
+    address is that of the server's record.
     """
 
     client: str
@@ -100,6 +103,9 @@ class Ladder:
     first_token_ms: Fact[float]
     first_request_seconds: Fact[float]
     direct_url: Fact[str] = None
+    openai_base: Fact[str] = None
+    anthropic_base: Fact[str] = None
+    base_works: Fact[bool] = None
 
     def shown(self) -> str:
         """The climb as evidence: who asked where, and what the first failed (or a warning) rung said."""

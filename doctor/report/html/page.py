@@ -13,7 +13,7 @@ from doctor.report.html.markup import Markup, element, joined
 from doctor.report.html.style import CSS
 from doctor.report.html.watched import watch_charts
 from doctor.report.html.words import counted, tell
-from doctor.report.reasons import reason
+from doctor.report.spoken import spoken
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _looked_at(page: Page) -> Iterator[Markup]:
     missing = [item for item in page.report.not_checked if item.check not in shown]
     if missing:
         lines = [
-            element("li", element("span", item.check, class_="where"), element("span", reason(item.reason, lang)))
+            element("li", element("span", item.check, class_="where"), element("span", spoken(item.reason, lang)))
             for item in missing
         ]
         summary = element("summary", element("span", tell("count_not_checked", lang, count=len(missing))))

@@ -55,7 +55,7 @@ def after(seconds, data):
 
 def test_a_sound_server_passes_every_rung_it_can():
     with serving(vllm()) as (url, _):
-        ladder = climb(url)
+        ladder = climb(f"{url}/v1")
     states = {rung.name: rung.state for rung in ladder.rungs}
     assert ladder.failed is None and ladder.kind == "vllm"
     assert {states[name] for name in ("key", "path", "model", "reply", "stream", "tools")} == {"passed"}

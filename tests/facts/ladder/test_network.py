@@ -74,14 +74,14 @@ def test_the_server_listens_on_the_other_loopback():
 def test_localhost_that_is_ipv6_first():
     with serving(vllm()) as (url, _):
         local = url.replace("127.0.0.1", "localhost")
-        ladder = climb(local, World(names={"localhost": ("::1", "127.0.0.1")}))
+        ladder = climb(f"{local}/v1", World(names={"localhost": ("::1", "127.0.0.1")}))
     assert ladder.failed is None and ladder.reasons == ("localhost-ipv6",)
-    assert ladder.other_address == url
+    assert ladder.other_address == f"{url}/v1"
 
 
 def test_an_address_to_listen_on():
     with serving(vllm()) as (url, _):
-        ladder = climb(url.replace("127.0.0.1", "0.0.0.0"))
+        ladder = climb(url.replace("127.0.0.1", "0.0.0.0") + "/v1")
     assert ladder.failed is None and ladder.reasons == ("wildcard-address",)
     assert ladder.other_address == url
 
@@ -140,7 +140,7 @@ def test_proxy_variables_beside_a_bare_address(environ, state, reason):
 def test_a_living_proxy_on_this_machine_and_a_login_in_its_url():
     with serving(vllm()) as (proxy, through), serving(vllm()) as (url, _):
         value = proxy.replace("http://", "http://user:sk-local-test@")
-        ladder = climb(url, World({"HTTP_PROXY": value}))
+        ladder = climb(f"{url}/v1", World({"HTTP_PROXY": value}))
     assert ladder.reasons == ("proxy-takes-loopback",) and ladder.proxy_value == proxy
     assert through == [] and "sk-local-test" not in json.dumps(to_json(ladder))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from doctor.report.reasons import reason, summary
+from doctor.report.spoken import spoken, summary
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from doctor.report.reasons import reason, summary
     ],
 )
 def test_reason(text, chinese):
-    assert reason(text, "zh") == chinese
-    assert reason(text, "en") == text
+    assert spoken(text, "zh") == chinese
+    assert spoken(text, "en") == text
 
 
 def test_summary():
