@@ -56,7 +56,7 @@ def build(lang: str) -> Parser:
     look.add_argument(
         "--only",
         metavar="A,B",
-        help="look at these only: machine gpu cuda build model launch server clients connections",
+        help="look at these only: machine gpu cuda build model launch server client connection",
     )
     look.add_argument("--skip", metavar="A,B", help="leave these out")
     look.add_argument("--from", dest="from_file", metavar="FILE", help="use saved facts instead of looking")

@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from doctor.arguments.columns import column, examples, table, wrapped
 from doctor.arguments.words import translated
+from doctor.report.words import colon
+from doctor.report.columns import column, examples, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +64,7 @@ class Parser(argparse.ArgumentParser):
 
     def usage_line(self) -> str:
         """How it is called."""
-        return f"{self._say('usage')}: {self.page.usage}"
+        return f"{self._say('usage')}{colon(self.lang)}{self.page.usage}"
 
     def said(self, words: str) -> str:
         """A paragraph."""
@@ -72,13 +73,13 @@ class Parser(argparse.ArgumentParser):
     def examples(self) -> str:
         """What one types."""
         rows = [(left, self._say(right)) for left, right in self.page.examples]
-        return "\n".join([f"{self._say('examples')}:", *examples(rows, _width())])
+        return "\n".join([self._say("examples") + colon(self.lang).rstrip(), *examples(rows, _width())])
 
     def rows(self, title: str, rows: Sequence[tuple[str, str]], start: int | None = None) -> str:
         """Two columns under a title."""
         start = start or column((left for left, _ in rows), WIDEST // 2)
         lines = table([(left, self._say(right)) for left, right in rows], _width(), start)
-        return "\n".join([f"{self._say(title)}:", *lines]) if rows else ""
+        return "\n".join([self._say(title) + colon(self.lang).rstrip(), *lines]) if rows else ""
 
     def options_of(self, title: str = "") -> Iterator[str]:
         """The groups of options, under their own titles or this one."""

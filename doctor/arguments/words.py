@@ -7,6 +7,6 @@ def translated(words: str, lang: str) -> str:
     """Words of help in the language of the answer."""
     if lang != "zh":
         return words
-    from doctor.arguments.chinese import CHINESE
+    from doctor.report.chinese.help import HELP
 
-    return CHINESE.get(words, words)
+    return HELP.get(words, words)

@@ -19,6 +19,7 @@ from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
 from doctor.facts.launch.record import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
 from doctor.outside import OutsideError
+from doctor.report.subjects import CHOICES, SHOWN_CHOICES
 from doctor.report.words import language, say
 from doctor.secrets import Vault
 
@@ -168,12 +169,13 @@ def wishes_of(options: argparse.Namespace, outside: Outside, vault: Vault) -> Wi
     names = LOOKED_AT
     wanted = set(names)
     for option, value in (("--only", options.only), ("--skip", options.skip)):
-        listed = [name.strip() for name in (value or "").split(",") if name.strip()]
-        wrong = [name for name in listed if name not in names]
+        typed = [name.strip().lower() for name in (value or "").split(",") if name.strip()]
+        wrong = [name for name in typed if name not in CHOICES]
         if wrong:
-            raise UsageError(f"{option}: no subject {wrong[0]!r}; subjects are {', '.join(names)}")
-        if value is not None and not listed:
-            raise UsageError(f"{option} names no subject; subjects are {', '.join(names)}")
+            raise UsageError(f"{option}: no subject {wrong[0]!r}; subjects are {', '.join(SHOWN_CHOICES)}")
+        if value is not None and not typed:
+            raise UsageError(f"{option} names no subject; subjects are {', '.join(SHOWN_CHOICES)}")
+        listed = [CHOICES[name] for name in typed]
         if listed:
             wanted = set(listed) if option == "--only" else wanted - set(listed)
     key = given_key(options, outside, vault)

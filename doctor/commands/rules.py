@@ -71,8 +71,9 @@ def must_be_a_rule(name: str, knowledge: Knowledge) -> None:
     import difflib
 
     ids = [rule.id for rule in knowledge.rules]
+    last = name.split("/")[-1]
     if name not in ids:
-        near = [one for one in ids if name.split("/")[-1] in one][:3] or difflib.get_close_matches(name, ids, 3, 0.7)
+        near = [one for one in ids if len(last) > 3 and last in one][:3] or difflib.get_close_matches(name, ids, 3, 0.7)
         hint = f"; near it: {', '.join(near)}" if near else "; `doctor rules list` shows them all"
         raise UsageError(f"no rule {name!r}{hint}")
 

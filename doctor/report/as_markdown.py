@@ -7,8 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
+from doctor.report.fact_words import evidence_words
 from doctor.report.spoken import spoken
-from doctor.report.words import say
+from doctor.report.subjects import name_of
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,20 +37,21 @@ def render(report: Report, subjects: tuple[Subject, ...], lang: str) -> str:
     if subjects:
         lines += [f"#### {say('looked_at', lang)}", "", "| | | |", "|---|---|---|"]
         lines += [
-            f"| {_state(subject.state, lang)} | {subject.name} | {_cell(subject.summary)} |" for subject in subjects
+            f"| {_state(subject.state, lang)} | {name_of(subject.name, lang)} | {_cell(subject.summary)} |"
+            for subject in subjects
         ]
         lines.append("")
     shown = {subject.name for subject in subjects}
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing:
-        lines += ["<details>", f"<summary>{say('not_checked', lang)}: {len(missing)}</summary>", ""]
+        lines += ["<details>", f"<summary>{say('not_checked', lang)}{colon(lang)}{len(missing)}</summary>", ""]
         lines += [f"- {_code(item.check)}: {_text(spoken(item.reason, lang))}" for item in missing]
         lines += ["", "</details>", ""]
     return "\n".join([*lines, f"<sub>llama-doctor {__version__}</sub>"]) + "\n"
 
 
 def _finding(finding: Finding, lang: str, *, brief: bool) -> Iterator[str]:
-    severity = "" if brief else f"{say(finding.severity, lang)}: "
+    severity = "" if brief else f"{say(finding.severity, lang)}{colon(lang)}"
     yield f"#### {severity}{_text(finding.title)}"
     yield from ("", f"{say(finding.status, lang)} · {_code(finding.rule)}", "")
     for number, advice in enumerate(finding.remedies[: 1 if brief else None]):
@@ -64,7 +67,8 @@ def _finding(finding: Finding, lang: str, *, brief: bool) -> Iterator[str]:
         yield from (f"**{say('evidence', lang)}**", "")
         yield from _fenced(
             "\n".join(
-                (f"{item.source}:{item.line}: " if item.line is not None else "") + item.text for item in evidence
+                (f"{item.source}:{item.line}: " if item.line is not None else "") + evidence_words(item, lang)
+                for item in evidence
             )
         )
     if finding.why:
@@ -77,7 +81,7 @@ def _finding(finding: Finding, lang: str, *, brief: bool) -> Iterator[str]:
 
 def _advice(advice: Advice, lang: str) -> Iterator[str]:
     price = say(f"price_{advice.price}", lang)
-    yield _text(advice.text) + (f" ({say('costs', lang)}: {price})" if price else "")
+    yield _text(advice.text) + (f" ({say('costs', lang)}{colon(lang)}{price})" if price else "")
     yield ""
     if advice.command:
         yield from _fenced(advice.command, "sh")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.report.text import Row
+from doctor.report.words import colon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +177,7 @@ def _what(outcome: Outcome, lang: str, mark: str) -> Iterator[Row]:
             for line in outcome.advice.command.splitlines():
                 yield Row((("command", line),), 4, copy=True)
     if outcome.diff:
-        yield Row((("head", f"{say('edit', lang)}: {outcome.file}"),), 2)
+        yield Row((("head", f"{say('edit', lang)}{colon(lang)}{outcome.file}"),), 2)
         for line in outcome.diff:
             yield Row(((_LINE_STYLES.get(line[:1], ""), line),), 4, copy=True)
         yield from _by_hand(outcome, lang)
@@ -211,12 +212,12 @@ def _rest(outcome: Outcome, lang: str) -> Iterator[Row]:
     if outcome.state in ("undone", "undo-changed", "undo-lost"):
         yield Row((("quiet", outcome.file),), 2, copy=True)
     if outcome.backup and outcome.state != "undone":
-        yield Row((("quiet", f"{say('backup', lang)}: {outcome.backup}"),), 2, copy=True)
+        yield Row((("quiet", f"{say('backup', lang)}{colon(lang)}{outcome.backup}"),), 2, copy=True)
     if outcome.backup and outcome.state in ("cured", "launch-done", "launch-partly"):
         yield Row((("quiet", say("undo", lang)),), 2)
     for finding in outcome.left:
         style = "error" if finding.severity == "error" else "warning"
-        yield Row(((style, f"{say('left', lang)}: "), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2)
+        yield Row(((style, f"{say('left', lang)}{colon(lang)}"), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2)
 
 
 def as_json(outcome: Outcome) -> str:

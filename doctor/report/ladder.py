@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.report.rungs import NAMES
 from doctor.report.spoken import spoken
+from doctor.report.subjects import padded
 from doctor.report.text import MARKS as ALL_MARKS
 from doctor.report.text import PLAIN_MARKS as ALL_PLAIN_MARKS
 from doctor.report.text import Row
@@ -30,7 +31,7 @@ def ladder_rows(ladders: Any, *, lang: str, unicode: bool) -> Iterator[Row]:
         yield Row((("title", f"{name} {arrow} {where}"), ("quiet", f"  ({source})")))
         for name, state, said in _steps(ladder, lang):
             mark = marks[STATES[state]]
-            yield Row(((_STYLES[state], f"{mark} {_padded(name)}"), (_tone(state), f" {said}")), 2)
+            yield Row(((_STYLES[state], f"{mark} {padded(name, WIDTH)}"), (_tone(state), f" {said}")), 2)
         yield from _bases(ladder, lang)
         yield Row(())
 
@@ -64,9 +65,3 @@ def _bases(ladder: dict[str, Any], lang: str) -> Iterator[Row]:
 
 def _tone(state: str) -> str:
     return "quiet" if state == "not-tried" else ""
-
-
-def _padded(name: str) -> str:
-    """The name filled up to one width; a Chinese character takes two columns."""
-    taken = sum(2 if ord(letter) > 0x2E7F else 1 for letter in name)
-    return name + " " * max(0, WIDTH - taken)

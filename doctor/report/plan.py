@@ -12,7 +12,7 @@ from doctor.report.pace import expected_line
 from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
 from doctor.report.text import Row
-from doctor.report.words import say
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -253,7 +253,7 @@ def _steps(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
         else:
             kept = True
         price = say(f"price_{step.price}", lang)
-        cost = f"  [{say('costs', lang)}: {price}]" if price else ""
+        cost = f"  [{say('costs', lang)}{colon(lang)}{price}]" if price else ""
         enough = tell("enough" if step.fits else "not_enough", lang)
         saved = f": −{tell('saves', lang, size=_gib(step.saved))}, " if 0 < step.saved < _FULL else ": "
         yield Row((("", f"{text}{saved}"), ("ok" if step.fits else "quiet", enough), ("quiet", cost)), 2)

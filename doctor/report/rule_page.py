@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.report.text import MARKS, PLAIN_MARKS, Row, advice_rows
-from doctor.report.words import say
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Signs(NamedTuple):
 def rule_rows(finding: Finding, signs: Signs, lang: str, *, verbose: bool, unicode: bool) -> Iterator[Row]:
     """The lines of the page."""
     mark = (MARKS if unicode else PLAIN_MARKS)[finding.severity]
-    label = f"{mark} {say(finding.severity, lang)}: "
+    label = f"{mark} {say(finding.severity, lang)}{colon(lang)}"
     yield Row(((finding.severity, label), ("title", finding.title), ("quiet", f"  ({finding.rule})")))
     if finding.why:
         yield from _part("why", lang, Row((("", finding.why),), 4))

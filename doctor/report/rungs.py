@@ -1,4 +1,4 @@
-"""The names of the rungs in both languages, and Chinese for what they say."""
+"""The names of the steps of a way in both languages."""
 
 from __future__ import annotations
 
@@ -42,78 +42,3 @@ NAMES = {
         "speed": "速度",
     },
 }
-
-DETAILS: tuple[tuple[str, str], ...] = (
-    (r"makes the model work: add --deep", "会让模型工作：加 --deep"),
-    (r"(\S+) is ([0-9a-f.:]+(?:, [0-9a-f.:]+)*)", r"\1 是 \2"),
-    (r"no proxy variable takes the request", "没有代理变量会截走请求"),
-    (r"(\S+) is set, and NO_PROXY spares (\S+)", r"设置了 \1，但 NO_PROXY 排除了 \2"),
-    (r"(\S+) sends requests to (\S+), and nothing listens there", r"\1 把请求发到 \2，而那里没有程序监听"),
-    (r"(\S+) sends requests for (\S+) to (\S+)", r"\1 把发往 \2 的请求发到 \3"),
-    (r"(\S+) is open", r"\1 是开的"),
-    (r"nothing listens at (\S+), but (\S+) is open on that port", r"\1 没有程序监听，但 \2 的这个端口是开的"),
-    (r"(https?) is spoken", r"使用 \1"),
-    (r"ready", "就绪"),
-    (r"the model is still being loaded.*", "模型还在加载"),
-    (r"the model is unloaded until the next request \(sleeping\)", "模型已卸载，下一个请求时再加载（休眠）"),
-    (r"no key is sent, and none is wanted", "没有发送密钥，也不需要"),
-    (r"any key is taken: the server wants none", "任何密钥都可以：服务不校验"),
-    (r"(\S+) is taken \(as (\S+)\)", r"\1 被接受（放在 \2）"),
-    (r"(HTTP \d+: .*); no key is sent", r"\1；没有发送密钥"),
-    (r"(HTTP \d+: .*); the key was (\S+) in (\S+)", r"\1；密钥是 \2，放在 \3"),
-    (
-        r"(HTTP \d+: .*); (\S+) alone \((\S+)\) would be taken, but (\S+) in (\S+) counts first",
-        r"\1；单独用 \2（\3）会被接受，但 \5 里的 \4 优先",
-    ),
-    (
-        r"(\S+) is there \(HTTP (\d+) to an empty request\); with (\S+) as its base URL an OpenAI client gets HTTP (\d+)",
-        r"\1 存在（空请求返回 HTTP \2）；但以 \3 为 base URL 的 OpenAI 客户端会得到 HTTP \4",
-    ),
-    (r"(\S+) is there \(HTTP (\d+) to an empty request\)", r"\1 存在（空请求返回 HTTP \2）"),
-    (r"HTTP (\d+) to (\S+): (.*); (\S+) works", r"\2 返回 HTTP \1：\3；\4 可用"),
-    (r"any name is taken; the model is (.*)", r"任何名字都接受；模型是 \1"),
-    (r"any name is taken", "任何名字都接受"),
-    (r"the server does not list its models", "服务不列出模型"),
-    (r"(.*) is not served; the server has (.*)", r"服务上没有 \1；有 \2"),
-    (r"the server has (.*)", r"服务上有 \1"),
-    (r"(\d+) tokens a slot", r"每个槽位 \1 个 token"),
-    (r"(\d+) tokens a slot, (\d+) needed for the first request", r"每个槽位 \1 个 token，第一个请求要 \2 个"),
-    (r"(\d+) tokens a slot \(coding agents want (\d+) or more\)", r"每个槽位 \1 个 token（编程智能体需要 \2 以上）"),
-    (
-        r"(\d+) tokens a slot; the first request of (.+) takes about (\d+)",
-        r"每个槽位 \1 个 token；\2 的第一个请求约 \3 个",
-    ),
-    (
-        r"(\d+) tokens a slot; the first request of (.+) takes about (\d+), and (\d+) slots share (\d+)",
-        r"每个槽位 \1 个 token；\2 的第一个请求约 \3 个，而 \4 个槽位共用 \5 个",
-    ),
-    (r"each model of a router has its own", "路由模式下每个模型各有自己的"),
-    (r"the server does not tell its context", "服务没有给出上下文大小"),
-    (r"tools and late system messages are taken", "接受工具和靠后的 system 消息"),
-    (r"tools are taken", "接受工具"),
-    (r"the template leaves tools out: the model never hears of them", "模板没有写出工具：模型根本看不到工具"),
-    (r"HTTP (\d+) to a late system message: (.*)", r"靠后的 system 消息返回 HTTP \1：\2"),
-    (r"HTTP (\d+) to a request with a tool: (.*)", r"带工具的请求返回 HTTP \1：\2"),
-    (r"asking would load the model", "一问就会加载模型"),
-    (r"only llama\.cpp counts tokens without answering", "只有 llama.cpp 能不生成就数 token"),
-    (r"this build cannot count tokens without answering", "这个版本不能不生成就数 token"),
-    (r"answers", "有回答"),
-    (r"answers, (\d+) tokens read", r"有回答，读入 \1 个 token"),
-    (r"answers \(the first (\d+) tokens are thinking\)", r"有回答（前 \1 个 token 是思考）"),
-    (r"(\d+) pieces, the first after (\d+) ms", r"\1 段，第一段在 \2 毫秒后"),
-    (r"no call within (\d+) tokens, only text: (.*)", r"\1 个 token 内没有调用，只有文字：\2"),
-    (r"the call came as text: (.*)", r"调用以文字形式返回：\1"),
-    (r"text instead of a tool call: (.*)", r"返回的是文字，不是工具调用：\1"),
-    (
-        r"(\d+) of (\d+) tokens came from the cache on the second turn",
-        r"第二轮 \2 个 token 中有 \1 个来自缓存",
-    ),
-    (r"the server does not tell what came from the cache", "服务没有给出缓存命中数"),
-    (r"a slot is too small to measure in", "槽位太小，测不了"),
-    (r"too little came to measure", "返回太少，测不了"),
-    (r"reads (\d+) tokens/s; writes ([\d.]+) tokens/s", r"读入 \1 token/秒，生成 \2 token/秒"),
-    (
-        r"reads (\d+) tokens/s; writes ([\d.]+) tokens/s; (.+)'s first request takes ([\d.]+) s to read",
-        r"读入 \1 token/秒，生成 \2 token/秒；\3 的第一个请求要读 \4 秒",
-    ),
-)

@@ -1,23 +1,19 @@
-"""Chinese for what collectors say. They speak English, in facts that are saved and compared; what has no entry stays."""
+"""Chinese for what collectors say. They speak English, in facts that are saved and compared; what has no entry stays.
+
+An entry is the English sentence, with {} for what varies ({w} a word, {n} a number, {a} addresses), and the Chinese one,
+with {0}, {1} … for those. What varies may be such a sentence itself: the reason behind a file name.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
-from doctor.report.reasons import REASONS
-from doctor.report.rungs import DETAILS
-
-SOURCES: tuple[tuple[str, str], ...] = (
-    (r"the address given", "命令行给出的地址"),
-    (r"the launch command", "启动命令"),
-    (r"the default address", "默认地址"),
-    (r"the settings of (.+)", r"\1 的设置"),
-    (r"an OpenAI client", "OpenAI 类客户端"),
-    (r"a client of this API", "这种接口的客户端"),
-    (r"environment", "环境变量"),
-)
-
+_HOLE = re.compile(r"\{([wna]?)\}")
+_KINDS = {"": "(.*)", "w": r"(\S+)", "n": r"([\d.,]+)", "a": "([0-9a-f.:]+(?:, [0-9a-f.:]+)*)"}
+DEPTH = 3
+"""Sentences in sentences."""
 WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(\d+) cores\b", r"\1 核"),
     (r"([\d.]+ GiB) RAM \(([\d.]+ GiB) free\)", r"内存 \1（空闲 \2）"),
@@ -42,20 +38,52 @@ WORDS: tuple[tuple[str, str], ...] = (
 """Words within the short summary of a subject."""
 
 
+class Sentence(NamedTuple):
+    """A sentence with holes: its longest piece of plain text, the whole as a regular expression, the Chinese."""
+
+    anchor: str
+    pattern: str
+    chinese: str
+
+
 @lru_cache(maxsize=1)
-def _table() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.DOTALL), words) for pattern, words in (*SOURCES, *REASONS, *DETAILS))
+def _tables() -> tuple[dict[str, str], tuple[Sentence, ...]]:
+    """(whole sentences, those with holes, the most plain text first)."""
+    from doctor.report.chinese.asking import ASKING
+    from doctor.report.chinese.complaints import COMPLAINTS
+    from doctor.report.chinese.looking import LOOKING
+    from doctor.report.chinese.world import WORLD
+
+    whole, holes = {}, []
+    for english, chinese in (*LOOKING.items(), *ASKING.items(), *WORLD.items(), *COMPLAINTS.items()):
+        pieces = _HOLE.split(english)
+        if len(pieces) == 1:
+            whole[english] = chinese
+            continue
+        plain, kinds = pieces[::2], pieces[1::2]
+        pattern = re.escape(plain[0]) + "".join(
+            _KINDS[kind] + re.escape(text) for kind, text in zip(kinds, plain[1:], strict=True)
+        )
+        holes.append((sum(map(len, plain)), Sentence(max(plain, key=len), pattern, chinese)))
+    holes.sort(key=lambda item: -item[0])
+    return whole, tuple(sentence for _, sentence in holes)
 
 
-def spoken(text: str, lang: str) -> str:
+def spoken(text: str, lang: str, depth: int = DEPTH) -> str:
     """A collector's words in the language of the answer."""
-    if lang != "zh" or text.isspace() or not any("a" <= letter <= "z" for letter in text):
+    if lang != "zh" or not depth or len(text) > 4000 or not any("a" <= letter <= "z" for letter in text):
         return text
-    for pattern, words in _table():
-        found = pattern.fullmatch(text)
-        if found:
-            return found.expand(words)
-    return text
+    whole, holes = _tables()
+    if text in whole:
+        return whole[text]
+    for sentence in holes:
+        if sentence.anchor in text:
+            found = re.fullmatch(sentence.pattern, text, re.DOTALL)
+            if found:
+                return sentence.chinese.format(*(spoken(part, lang, depth - 1) for part in found.groups()))
+    place, colon, rest = text.partition(": ")
+    said = spoken(rest, lang, depth - 1) if colon and (" " not in place or place.startswith("--")) else rest
+    return f"{place}：{said}" if said != rest else text
 
 
 def summary(text: str, lang: str) -> str:

@@ -10,9 +10,10 @@ from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
 from doctor.report.pace import expected_line
+from doctor.report.rungs import NAMES as RUNGS
 from doctor.report.spoken import spoken, summary
 from doctor.report.text import Subject
-from doctor.report.words import say
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,12 +43,17 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
                 Subject(
                     name,
                     worst.get(name, "unknown"),
-                    f"{say('not_checked', lang).lower()}: {spoken(value.reason, lang)}",
+                    f"{say('not_checked', lang).lower()}{colon(lang)}{spoken(value.reason, lang)}",
                 )
             )
             continue
         if value is None or value == ():
             rows.append(Subject(name, worst.get(name, "unknown"), say("none_found", lang)))
+            continue
+        if name == "ladders":
+            rows.append(
+                Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), _ladders(value, lang))
+            )
             continue
         if name == "clients":
             rows += [_client_row(client, findings, lang) for client in value]
@@ -211,14 +217,14 @@ def _client(client: Client) -> str:
     )
 
 
-def _ladders(ladders: Any) -> str:
+def _ladders(ladders: Any, lang: str) -> str:
     """How far each client's way carries."""
     words = []
     for ladder in ladders:
-        held = sum(rung.state in ("passed", "warned") for rung in ladder.rungs)
         rung = known(ladder.failed)
-        words.append(f"{ladder.name}: " + (f"fails at {rung}" if rung else f"{held} rungs hold"))
-    return "; ".join(words)
+        said = say("way_breaks", lang).format(rung=RUNGS[lang][rung]) if rung else say("way_holds", lang)
+        words.append(f"{spoken(ladder.name, lang)} → {spoken('the model', lang)}{colon(lang)}{said}")
+    return "; ".join(words) if lang == "en" else "；".join(words)
 
 
 def _budget(budget: Any) -> str:
@@ -254,6 +260,5 @@ _SUMMARIES: dict[str, Callable[[Any], str]] = {
     "gguf": _gguf,
     "launch": _launch,
     "server": _server,
-    "ladders": _ladders,
     "budget": _budget,
 }

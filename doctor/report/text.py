@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.fact_words import evidence_words
 from doctor.report.spoken import spoken
-from doctor.report.words import say
+from doctor.report.subjects import name_of, padded
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +82,8 @@ def rows(
         yield Row((("head", say("looked_at", lang)),))
         for subject in subjects:
             style = "quiet" if subject.state == "unknown" else subject.state
-            yield Row(((style, f"{marks[subject.state]} {subject.name:<9}"), ("", f" {subject.summary}")), 2)
+            name = padded(name_of(subject.name, lang))
+            yield Row(((style, f"{marks[subject.state]} {name}"), ("", f" {subject.summary}")), 2)
     shown = {subject.name for subject in subjects}
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing and verbose:
@@ -99,7 +102,7 @@ def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]
 def _finding(
     finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False, file: str = ""
 ) -> Iterator[Row]:
-    label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}: "
+    label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}{colon(lang)}"
     yield Row(
         (
             ("quiet" if finding.instead_of else finding.severity, label),
@@ -123,7 +126,7 @@ def _finding(
         yield Row((("head", say("evidence", lang)),), 2)
         for item in shown:
             where = f"{item.source}:{item.line}: " if item.line is not None else ""
-            yield Row((("quiet", where), ("", item.text)), 4)
+            yield Row((("quiet", where), ("", evidence_words(item, lang))), 4)
     if finding.why:
         yield Row((("head", say("why", lang)),), 2)
         yield Row((("", finding.why),), 4)
@@ -137,7 +140,8 @@ def _finding(
         for child in finding.explains:
             yield Row((("", child.title), ("quiet", f"  ({child.rule})")), 4)
             for item in child.evidence[: 3 if verbose else 1]:
-                yield Row((("quiet", f"{item.source}:{item.line}: {item.text}" if item.line else item.text),), 6)
+                words = evidence_words(item, lang)
+                yield Row((("quiet", f"{item.source}:{item.line}: {words}" if item.line else words),), 6)
     if verbose and finding.references:
         yield Row((("head", say("more", lang)),), 2)
         for link in finding.references:
@@ -185,7 +189,7 @@ def _decide(finding: Finding, lang: str) -> Iterator[Row]:
 def advice_rows(advice: Advice, lang: str) -> Iterator[Row]:
     """The lines of one way out."""
     price = say(f"price_{advice.price}", lang)
-    cost = (("quiet", f"  [{say('costs', lang)}: {price}]"),) if price else ()
+    cost = (("quiet", f"  [{say('costs', lang)}{colon(lang)}{price}]"),) if price else ()
     yield Row((("", advice.text), *cost), 4)
     for line in advice.command.splitlines():
         yield Row((("command", line),), 6, copy=True)

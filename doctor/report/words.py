@@ -39,6 +39,8 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_verify_cheap": "Every step that could be tried works. Whether the model answers, streams, calls "
         "tools and finds its cache was not tried: add --deep (some hundred tokens).",
         "not_tried": "not tried:",
+        "way_breaks": "{rung} fails",
+        "way_holds": "no step fails",
         "since": "{rung} failed",
         "because": " ({why})",
         "openai_base": "base URL for OpenAI-type clients (Codex, OpenCode):  ",
@@ -102,6 +104,8 @@ WORDS: dict[str, dict[str, str]] = {
         "undecided": "另有 {count} 项细节无法判断，-v 可列出",
         "nothing_check": "在能检查到的范围内没有发现问题。",
         "not_tried": "没有试：",
+        "way_breaks": "{rung}不通",
+        "way_holds": "每一步都通",
         "since": "{rung}没有通过",
         "because": "（{why}）",
         "openai_base": "OpenAI 接口的客户端（Codex、OpenCode 等）的 base URL： ",
@@ -134,6 +138,11 @@ WORDS: dict[str, dict[str, str]] = {
         "price_work": "需要一些工作",
     },
 }
+
+
+def colon(lang: str) -> str:
+    """What stands between a label and its text."""
+    return "：" if lang == "zh" else ": "
 
 
 def say(key: str, lang: str) -> str:

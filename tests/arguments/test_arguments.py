@@ -1,11 +1,14 @@
 """The command line itself: help, options before and after the verb, and what is said of a wrong call."""
 
+import argparse
+import re
+
 import pytest
 
 from doctor.arguments import parse, parser_of
-from doctor.arguments.columns import columns, wrapped
 from doctor.arguments.overview import VERBS
 from doctor.arguments.shared import CLIENT_IDS
+from doctor.report.columns import columns, wrapped
 
 NEEDS = {"log": ["x.log"], "explain": ["words"], "completion": ["bash"]}
 
@@ -166,3 +169,23 @@ def test_chinese_is_wrapped_by_the_columns_it_takes():
     assert "".join(lines) == words and max(map(columns, lines)) <= 42
     assert not any(line[0] in "，。、" for line in lines)
     assert wrapped("a word and another", 9) == ["a word", "and", "another"]
+
+
+def shown_in_help(verb):
+    parser = parser_of(verb, "en")
+    yield parser.page.says
+    yield from (says for _, says in (*parser.page.examples, *parser.page.exits))
+    for group in parser._action_groups:
+        helps = [action.help for action in group._group_actions if action.help != argparse.SUPPRESS]
+        yield from (group.title, *helps) if helps else ()
+
+
+def test_all_help_is_there_in_chinese():
+    from doctor.arguments.overview import _START, overview, start
+    from doctor.report.chinese.help import HELP
+
+    wanted = {words for verb in ("", *VERBS) for words in shown_in_help(verb)}
+    wanted |= {words for verb in VERBS.values() for words in verb} | {words for _, words in _START}
+    assert wanted - set(HELP) == set(), "missing in doctor/report/chinese/help.py"
+    for page in (overview("zh"), start("zh")):
+        assert not re.search("begin with|every verb|exit status|examples", page)

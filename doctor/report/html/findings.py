@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.report.fact_words import evidence_words
 from doctor.report.html.markup import Markup, code, element, joined, words
 from doctor.report.html.words import tell
-from doctor.report.words import say
+from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def grounds(finding: Finding, lang: str) -> Iterator[Markup]:
     shown = [item for item in finding.evidence if item.source != "words"]
     if shown and not finding.instead_of:
         yield element("h3", say("evidence", lang))
-        yield _lines(shown)
+        yield _lines(shown, lang)
     if finding.why and not finding.instead_of:
         yield element("h3", say("why", lang))
         yield element("p", words(finding.why))
@@ -78,7 +79,7 @@ def grounds(finding: Finding, lang: str) -> Iterator[Markup]:
         yield element("p", words(finding.decide))
     if finding.explains:
         yield element("h3", say("follows", lang))
-        yield element("ul", *(_consequence(child) for child in finding.explains), class_="ways")
+        yield element("ul", *(_consequence(child, lang) for child in finding.explains), class_="ways")
     links = [link for link in finding.references if link.startswith(("https://", "http://"))]
     if links:
         yield element("h3", say("more", lang))
@@ -87,23 +88,23 @@ def grounds(finding: Finding, lang: str) -> Iterator[Markup]:
         )
 
 
-def _consequence(finding: Finding) -> Markup:
+def _consequence(finding: Finding, lang: str) -> Markup:
     told = element("span", finding.rule, class_="small quiet")
-    return element("li", finding.title, " ", told, _lines(list(finding.evidence[:3])))
+    return element("li", finding.title, " ", told, _lines(list(finding.evidence[:3]), lang))
 
 
-def _lines(evidence: list[Evidence]) -> Markup:
+def _lines(evidence: list[Evidence], lang: str) -> Markup:
     items = []
     for item in evidence:
         # A fact begins with its subject: only a line of a text has a place to be told.
         where = element("span", f"{item.source}:{item.line}", class_="where") if item.line is not None else None
-        items.append(element("li", where, element("q", item.text)))
+        items.append(element("li", where, element("q", evidence_words(item, lang))))
     return element("ul", *items, class_="lines") if items else Markup()
 
 
 def _advice(advice: Advice, lang: str) -> Iterator[Markup]:
     price = say(f"price_{advice.price}", lang)
-    cost = element("span", f"{say('costs', lang)}: {price}", class_="price") if price else None
+    cost = element("span", f"{say('costs', lang)}{colon(lang)}{price}", class_="price") if price else None
     yield element("p", words(advice.text), " " if cost else None, cost)
     if advice.command:
         yield element("pre", code(advice.command))

@@ -14,6 +14,7 @@ from doctor.report.html.style import CSS
 from doctor.report.html.watched import watch_charts
 from doctor.report.html.words import counted, tell
 from doctor.report.spoken import spoken
+from doctor.report.subjects import name_of
 from doctor.report.words import say
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _looked_at(page: Page) -> Iterator[Markup]:
                     aria_label=_state(subject.state, lang),
                     role="img",
                 ),
-                element("span", subject.name, class_="name"),
+                element("span", name_of(subject.name, page.lang), class_="name"),
                 element("span", subject.summary, class_="words" + (" quiet" if subject.state == "unknown" else "")),
             )
             for subject in page.subjects

@@ -1,1 +1,0 @@
-CHINESE: dict[str, str] = {}
