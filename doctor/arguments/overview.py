@@ -22,7 +22,9 @@ VERBS = {
     "verify": Verb(
         "something is wrong", "try the way from a client's settings to an answer of the model, step by step"
     ),
-    "fix": Verb("something is wrong", "make the edit of a client's settings or of the launch file that cures what was found"),
+    "fix": Verb(
+        "something is wrong", "make the edit of a client's settings or of the launch file that cures what was found"
+    ),
     "explain": Verb("you have words or a log", "a symptom in words, or the id of a rule"),
     "log": Verb("you have words or a log", "anything you would paste: a log, a command line, a config"),
     "bench": Verb("it is slow", "measure a running server: reading, writing, the cache, two requests at once"),

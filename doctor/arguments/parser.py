@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from doctor.arguments.words import translated
-from doctor.report.words import colon
 from doctor.report.columns import column, examples, table, wrapped
+from doctor.report.words import colon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

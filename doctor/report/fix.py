@@ -217,7 +217,9 @@ def _rest(outcome: Outcome, lang: str) -> Iterator[Row]:
         yield Row((("quiet", say("undo", lang)),), 2)
     for finding in outcome.left:
         style = "error" if finding.severity == "error" else "warning"
-        yield Row(((style, f"{say('left', lang)}{colon(lang)}"), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2)
+        yield Row(
+            ((style, f"{say('left', lang)}{colon(lang)}"), ("", finding.title), ("quiet", f"  ({finding.rule})")), 2
+        )
 
 
 def as_json(outcome: Outcome) -> str:
