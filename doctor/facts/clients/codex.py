@@ -39,6 +39,7 @@ BUILT_IN = {
 }
 HEADERS = {"authorization": "authorization", "x-api-key": "x-api-key"}
 SETTINGS = ("model_provider", "model_auto_compact_token_limit", "model_max_output_tokens", "model_reasoning_effort")
+# stream_idle_timeout_ms counts between the events of an answer, not until the first (0.171.0: 1000 survives 2 s of silence).
 PROVIDER_SETTINGS = ("wire_api", "request_max_retries", "stream_max_retries", "stream_idle_timeout_ms")
 
 
@@ -90,8 +91,6 @@ def _configured(places: Places, login: DataFile) -> Configured:
             *(places.key(*table, key) for key in PROVIDER_SETTINGS),
             [] if own or name in BUILT_IN else _defined(places),
         ),
-        timeout=places.setting(places.key(*table, "stream_idle_timeout_ms")),
-        timeout_unit=0.001,
         unusable=_unusable(places, name, table, own),
         logged_in=_logged_in(login),
     )

@@ -426,7 +426,7 @@ def collect_all_of(module, world):
 
 LIMITS = [
     ("claude_code", "home/.claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": BASE, "API_TIMEOUT_MS": "2500", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64"}}, (2.5, 64)),
-    ("codex", "home/.codex/config.toml", CODEX + "stream_idle_timeout_ms = 3000\n", (3.0, None)),
+    ("codex", "home/.codex/config.toml", CODEX + "stream_idle_timeout_ms = 3000\n", (None, None)),
     ("opencode", "work/opencode.json", json.loads(json.dumps(OPENCODE).replace(f'"apiKey": "{KEY}"', f'"apiKey": "{KEY}", "timeout": 1500')), (1.5, 4096)),
     ("opencode", "work/opencode.json", json.loads(json.dumps(OPENCODE).replace(f'"apiKey": "{KEY}"', f'"apiKey": "{KEY}", "timeout": false')), (None, 4096)),
     ("qwen_code", "home/.qwen/settings.json", {"model": {"generationConfig": {"timeout": 900, "samplingParams": {"max_tokens": 32}}}}, (0.9, 32)),

@@ -186,8 +186,8 @@ class Codex(Kind):
         if key == "":
             raise NoRequest(f"ERROR: Missing environment variable: `{table['env_key']}`.")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        url, patience = f"{table['base_url'].rstrip('/')}/responses", table.get("stream_idle_timeout_ms", 0) / 1000
-        return Sent(url, headers, settings.get("model", ""), self.wire, patience=patience, late=True)
+        url = f"{table['base_url'].rstrip('/')}/responses"
+        return Sent(url, headers, settings.get("model", ""), self.wire, late=True)
 
     def command(self, question=PROMPT):
         found = program("codex")

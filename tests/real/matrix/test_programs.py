@@ -14,6 +14,7 @@ import pytest
 
 from tests.real.matrix import world
 from tests.real.matrix.cell import Cell
+from tests.real.matrix.clients import PROMPT
 from tests.real.matrix.faults import CHECK, DEEP, FAULTS, HARMLESS, ORIGIN, VERIFY
 from tests.real.matrix.run import only_loopback, run
 
@@ -45,7 +46,7 @@ def works(setup, fault, limit=60):
     """(whether it works, what it said)"""
     said = []
 
-    def ask(setup, question):
+    def ask(setup, question=PROMPT):
         ran = run(setup, limit, question)
         said.append(ran)
         return ran.said

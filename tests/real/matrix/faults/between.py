@@ -54,7 +54,7 @@ def web_page_for_an_answer(setup, stack):
     through(setup, stack, **fronts.instead(200, fronts.PAGE, "text/html"))
 
 
-@fault("stream-closed-early", ("codex", "opencode", "qwen-code", "openai-sdk", "anthropic-sdk"), seen=(DEEP,))
+@fault("stream-closed-early", ("opencode", "qwen-code", "openai-sdk", "anthropic-sdk"), seen=(DEEP,))
 def error_in_the_stream(setup, stack):
     through(setup, stack, **fronts.error_in_stream())
 

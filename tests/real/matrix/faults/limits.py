@@ -88,11 +88,10 @@ def answer_without_end(setup, _):
     pass
 
 
-@fault(TIME, ("claude-code", "codex", "opencode", "qwen-code", "aider"))
+@fault(TIME, ("claude-code", "opencode", "qwen-code", "aider"))
 def patience_too_short(setup, stack):
     names = {
         "claude-code": ("API_TIMEOUT_MS", "1000"),
-        "codex": ("model_providers.local.stream_idle_timeout_ms", 1000),
         "opencode": ("provider.local.options.timeout", 1000),
         "qwen-code": ("model.generationConfig.timeout", 1000),
         "aider": ("timeout", 1),

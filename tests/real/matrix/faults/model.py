@@ -18,7 +18,7 @@ def model_in_other_letters(setup, _):
     setup.client.name_models(setup, SERVED.upper())
 
 
-@fault(MISMATCH, ("claude-code", "qwen-code", "cline", "openai-sdk", "anthropic-sdk"), words=ROUTER)
+@fault(MISMATCH, ("qwen-code", "cline", "openai-sdk", "anthropic-sdk"), words=ROUTER)  # Claude Code takes it off
 def model_with_a_blank(setup, _):
     setup.client.name_models(setup, f"{SERVED} ")
 
