@@ -76,7 +76,16 @@ def test_the_page_draws_what_the_json_says(capsys, tmp_path):
     # A line of n points has n - 1 pieces.
     assert text.count('class="path') == sum(
         sum(point.get(field) is not None for point in series) - 1
-        for field in ("sm_percent", "memory_percent", "power_watts", "decode_per_second", "ram_available_bytes")
+        for field in (
+            "sm_percent",
+            "memory_percent",
+            "power_watts",
+            "decode_per_second",
+            "ram_available_bytes",
+            "server_cores",
+            "others_cores",
+        )
+        if any(point.get(field) is not None for point in series)
     )
     assert "Generation" in text and "tokens per second" in text and "<script" not in text
 

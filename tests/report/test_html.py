@@ -222,6 +222,17 @@ def test_the_numbers_of_a_log_are_those_of_the_json(capsys, tmp_path):
     assert text.count("<circle") == 24
 
 
+def test_speed_over_depth_is_drawn_where_the_log_knows_depths(capsys, tmp_path):
+    html = tmp_path / "report.html"
+    main(["log", str(FIXTURES / "logs" / "speed" / "decay_steep.log"), "--html", str(html), "--format", "json"])
+    turns = json.loads(capsys.readouterr().out)["facts"]["timeline"]["turns"]
+    fields = ("depth", "prompt_tokens", "prompt_per_second", "decoded_tokens", "decoded_per_second", "line")
+    text = html.read_text()
+    assert all(turn["depth"] for turn in turns) and "Generation by context depth" in text
+    assert sound(text).values == [turn[field] for turn in turns for field in fields]
+    assert text.count("<circle") == 3 * len(turns)
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")

@@ -45,6 +45,7 @@ class WatchPoint:
     decode_per_second: float | None = None
     ram_available_bytes: float | None = None
     server_cores: float | None = None
+    others_cores: float | None = None
 
 
 @dataclass(frozen=True)

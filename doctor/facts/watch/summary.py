@@ -239,6 +239,7 @@ def _point(samples: Sequence[Sample]) -> WatchPoint:
         decode_per_second=mean(decode_speed),
         ram_available_bytes=mean(lambda sample: sample.host.ram_available_bytes),
         server_cores=mean(lambda sample: sample.host.server_cores),
+        others_cores=mean(lambda sample: sample.host.others_cores),
     )
 
 

@@ -94,9 +94,11 @@ class Turn(NamedTuple):
 
 
 def turns_of(facts: Any) -> tuple[Turn, ...]:
-    """The requests of a report's facts (plain data)."""
-    log = facts.get("log") if isinstance(facts, dict) else None
-    timings = log.get("timings") if isinstance(log, dict) else None
+    """The requests of a report's facts (plain data): those of its timeline, which knows depths, else those of its log."""
+    timings = None
+    for subject, name in (("timeline", "turns"), ("log", "timings")):
+        record = facts.get(subject) if isinstance(facts, dict) else None
+        timings = timings or (record.get(name) if isinstance(record, dict) else None)
     found = []
     for place, entry in enumerate(timings if isinstance(timings, list) else [], 1):
         if isinstance(entry, dict):
@@ -109,7 +111,7 @@ def turns_of(facts: Any) -> tuple[Turn, ...]:
                     value_of(entry.get("prompt_per_second")),
                     value_of(entry.get("decoded_tokens")),
                     value_of(entry.get("decoded_per_second")),
-                    next((depth for name in ("depth", "context_tokens") if (depth := value_of(entry.get(name)))), None),
+                    value_of(entry.get("depth")) or None,
                 )
             )
     return tuple(found)
@@ -140,7 +142,7 @@ def speed_charts(turns: tuple[Turn, ...], lang: str) -> Iterator[Markup]:
             style = "two" if key.startswith("prompt") else "one"
             points = tuple(sorted(points, key=lambda point: point.x))
             axes = Axes(tell(key, lang), tell(axis, lang), unit, whole=whole)
-            yield chart(axes, (Series(axes.title, style, points, whole),), lang)
+            yield chart(axes, (Series(axes.title, style, points, dots=True),), lang)
 
 
 def _told(turn: Turn, speed: float, unit: str, lang: str) -> str:

@@ -9,7 +9,7 @@ from doctor import __version__
 from doctor.report.html.figures import memory_bar, speed_charts, speed_table, turns_of
 from doctor.report.html.findings import do_first, finding_head, grounds, rest
 from doctor.report.html.lines import html_rows
-from doctor.report.html.markup import Markup, element, joined
+from doctor.report.html.markup import Markup, element, joined, words
 from doctor.report.html.style import CSS
 from doctor.report.html.watched import watch_charts
 from doctor.report.html.words import counted, tell
@@ -71,7 +71,7 @@ def _body(page: Page) -> Iterator[Markup | None]:
     report, lang = page.report, page.lang
     yield element("p", _over(page), class_="over")
     for note in report.notes:
-        yield element("p", note)
+        yield element("p", words(note), class_="remark")
     if report.findings:
         first = report.findings[0]
         yield finding_head(first, lang)

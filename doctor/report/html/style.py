@@ -67,6 +67,7 @@ grid-template-columns:1.25rem 5rem 1fr;column-gap:.5rem;font-size:.9375rem}
 .looked+details{border-top:0}
 .looked .name{font-weight:600}
 .looked .words{grid-column:3}
+.remark{margin:.5rem 0 1rem;color:var(--soft);font-size:.875rem}
 figure{margin:1rem 0 0}
 figure+figure{margin-top:1.75rem}
 figure+details{margin-top:1.5rem}

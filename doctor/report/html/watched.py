@@ -39,6 +39,12 @@ _KINDS: tuple[tuple[str, str, float | None, tuple[tuple[str, str, str, float], .
         100.0,
         (("sm", "one", "sm_percent", 1), ("memory_use", "two", "memory_percent", 1)),
     ),
+    (
+        "processor",
+        "cores",
+        None,
+        (("server_cores", "one", "server_cores", 1), ("others_cores", "two", "others_cores", 1)),
+    ),
     ("power", "watts", None, (("power", "one", "power_watts", 1),)),
     ("ram", "gib", None, (("ram", "one", "ram_available_bytes", 1 << 30),)),
 )
