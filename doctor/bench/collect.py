@@ -77,7 +77,7 @@ def bench(
         seconds=round(ended - started, 1),
         slots_busy_before=server.slots_busy,
     )
-    busy = watched[0] if watched else threads.look().busy
+    busy = next((count for count in (*watched, threads.look().busy) if count is not None), None)
     record = replace(record, problem=found.problem) if found.problem else _filled(record, found)
     if not found.problem and known(record.prefill_per_second) is None and known(record.decode_per_second) is None:
         told = found.skipped[0] if found.skipped and not found.measurements else _NO_SPEED

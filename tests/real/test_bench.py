@@ -16,7 +16,7 @@ AGREES = 0.03
 
 def test_it_agrees_with_the_servers_own_timings(capsys, heavy_server):
     with heavy_server(n_parallel=2) as server:
-        for _ in range(3):  # on a busy machine one run of three may be disturbed between two clocks
+        for _ in range(5):  # on a busy machine a run may be disturbed between two clocks
             status, answer = bench(capsys, server.url)
             found = answer["facts"]["bench"]
             if found["agreement"] <= AGREES:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 AT_WORK = 0.3
 """Of the processor time of the busiest thread, what another must have spent to count: they share the work evenly."""
-LEAST_SECONDS = 0.1
+LEAST_SECONDS = 0.05
 """Processor time of the busiest thread below which nothing was at work."""
 MOST_THREADS = 1024
 
