@@ -30,6 +30,7 @@ CLIENTS = (
     "kilo_code",
     "zed",
     "crush",
+    "goose",
     "deerflow",
     "open_webui",
     "claude_code_router",

@@ -77,6 +77,15 @@ CRUSH = {
         }
     }
 }
+GOOSE = f"active_provider: openai\nproviders:\n  openai: {{enabled: true, model: m}}\nOPENAI_HOST: {BASE}\nGOOSE_CONTEXT_LIMIT: 32768\n"
+GOOSE_OWN = {
+    "name": "custom_local",
+    "engine": "openai",
+    "display_name": "local",
+    "api_key_env": "CUSTOM_LOCAL_API_KEY",
+    "base_url": f"{BASE}/v1",
+    "models": [{"name": "m", "context_limit": 32768}],
+}
 CHAT = f"{BASE}/v1/chat/completions"
 
 # module, system, home and project folder, files by full path, variables, (request, header, model, window)
@@ -106,6 +115,9 @@ ROOMS = [
     ("zed", WINDOWS, {"C:\\Users\\me\\AppData\\Roaming\\Zed\\settings.json": ZED}, {"LLAMACPP_API_KEY": KEY}, (CHAT, "authorization", "m", None)),
     ("crush", LINUX, {"/w/crush.json": CRUSH}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
     ("crush", MAC, {"/Users/me/.config/crush/crushrc": f"provider add l --type llamacpp --base-url {BASE} --api-key '{KEY}'\nmodel add l m --context-window 32768\n"}, {}, (CHAT, "authorization", "m", 32768)),
+    ("goose", LINUX, {"/h/.config/goose/config.yaml": GOOSE}, {"OPENAI_API_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
+    ("goose", MAC, {"/Users/me/.config/goose/config.yaml": f"GOOSE_PROVIDER: anthropic\nGOOSE_MODEL: m\nANTHROPIC_HOST: {BASE}\n"}, {"ANTHROPIC_API_KEY": KEY}, (f"{BASE}/v1/messages", "x-api-key", "m", None)),
+    ("goose", WINDOWS, {"C:\\Users\\me\\AppData\\Roaming\\Block\\goose\\config\\custom_providers\\custom_local.json": GOOSE_OWN}, {"GOOSE_PROVIDER": "custom_local", "GOOSE_MODEL": "m", "CUSTOM_LOCAL_API_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
     ("deerflow", LINUX, {"/w/conf.yaml": f"BASIC_MODEL:\n  base_url: {BASE}/v1\n  model: m\n  api_key: {KEY}\n  token_limit: 32768\n"}, {}, (CHAT, "authorization", "m", 32768)),
     ("deerflow", LINUX, {"/w/config.yaml": f"models:\n  - name: l\n    use: langchain_openai:ChatOpenAI\n    model: m\n    base_url: {BASE}/v1\n    api_key: $LOCAL_KEY\n"}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", None)),
     ("open_webui", LINUX, {}, {"OPENAI_API_BASE_URL": f"{BASE}/v1", "OPENAI_API_KEY": KEY}, (CHAT, "authorization", None, None)),
