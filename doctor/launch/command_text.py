@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from doctor.launch.options import hide, is_secret
 from doctor.launch.other_servers import OTHER_SERVERS
 from doctor.launch.quoting import split_command
+from doctor.launch.spelling import hide, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch.record import LaunchOption, OptionProblem
 from doctor.launch.repeated import repeated, short
-from doctor.launch.spelling import ALL_OF_THEM, is_option, joined
+from doctor.launch.spelling import ALL_OF_THEM, apart, hide, is_option, is_secret, joined, pairs
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
 from doctor.launch.values import check_value, quoted, words
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from doctor.launch.words import Word
     from doctor.secrets import Vault
 
-_SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|token|secret|password)$", re.IGNORECASE)
 _JOINED = {
     "equals": "llama-server takes no --option=value: put a space between them",
     "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
@@ -58,18 +56,6 @@ class Reading(NamedTuple):
     filled_in: frozenset[str]
     maybe: frozenset[str] = frozenset()
     edits: tuple[Edit, ...] = ()
-
-
-def is_secret(name: str) -> bool:
-    """Whether an option or a variable of this name holds a key."""
-    return _SECRET_NAME.search(name.strip("-")) is not None
-
-
-def hide(vault: Vault, value: str) -> str:
-    """A key (or a comma list of keys) as tokens; a variable that a shell fills in stays as it is."""
-    if re.fullmatch(r"\$\{?\w+\}?|%\w+%|<[^<>]*>|\$env:\w+", value):
-        return value
-    return ",".join(vault.put(part) for part in value.split(","))
 
 
 def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, vault: Vault) -> Reading:
@@ -215,13 +201,23 @@ class _Reader:
             secret = known.option in self._table.read["secret"] or is_secret(head)
             tail = hide(self._vault, tail) if secret else tail
             self.texts[self._at - 1] = f"{head}{equals}{tail}"
+            several = apart(self.texts[self._at - 1])
+            if several:
+                several = [
+                    hide(self._vault, part) if before[:1] == "-" and is_secret(before) else part
+                    for before, part in pairs(several)
+                ]
+                self.texts[self._at - 1], tail = " ".join(several), several[1]
             right = words(head, tail) if known.takes else self._switch(head, known, tail)
+            right = " ".join(quoted(part) for part in several) if several else right
             kind = "equals" if equals == "=" else "joined"
             self._problem(short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
-        while self._at < len(self._words) and not is_option(self._words[self._at].text):
+        while self._at < len(self._words):
             behind = self._words[self._at]
+            if is_option(behind.text) and not (self._at == first and apart(behind.text)):
+                break  # several options in one word right behind a foreign one are its value
             if behind.open and (self._at > first or behind.text in ALL_OF_THEM):
                 break  # "$@" is no value, and what else is filled in stands behind one
             self._at += 1
@@ -235,11 +231,10 @@ class _Reader:
                 self.texts[first - 1] = f"{head}{equals}{value}"
             self.texts[first : self._at] = [hide(self._vault, text) for text in self.texts[first : self._at]]
         self._unknowns += 1
-        guess = self._unknowns <= _GUESSES_LIMIT
-        verdict = judge(self._table, spelling, value, self._build, guess=guess)
+        verdict = judge(self._table, spelling, value, self._build, guess=self._unknowns <= _GUESSES_LIMIT)
         option = verdict.name if verdict and verdict.name else spelling
-        life = self._table.life(spelling)
-        self._add(word, option, value, bool(life) and life[-1].negated, spelling=head)
+        negated = any(segment.negated for segment in self._table.life(spelling)[-1:])
+        self._add(word, option, value, negated, spelling=head)
         if verdict is not None:
             written = words(head, value) if not equals else f"{head}{equals}{value}"
             self._problem(short(written), verdict.kind, verdict.message, verdict.right, word, fatal=True)

@@ -1,8 +1,17 @@
-"""How options are told from values, and an option from a value in the same word."""
+"""How options are told from values, an option from a value in the same word, and which values are keys."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from doctor.secrets import Vault
+
+_SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|token|secret|password)$", re.IGNORECASE)
 
 ALL_OF_THEM = ("$@", "$*", "%*", "@args")
 """The arguments of a script, handed on."""
@@ -17,3 +26,31 @@ def joined(text: str) -> tuple[str, str, str]:
     """(option, what joins, value) of an option and its value in one word; ("…", "", "") for an option alone."""
     found = re.search(r"=|\s+", text)
     return (text[: found.start()], found.group(0), text[found.end() :]) if found else (text, "", "")
+
+
+def apart(text: str) -> list[str]:
+    """The words of a text that holds several options and was given as one word; none for any other."""
+    if not re.match(r"--?[A-Za-z][\w-]*\s", text) or len(text) > 20_000:
+        return []
+    try:
+        parts = shlex.split(text)
+    except ValueError:
+        return []
+    return parts if any(re.fullmatch(r"--?[A-Za-z][\w-]*", part) for part in parts[1:]) else []
+
+
+def pairs(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each word with the one in front of it, "" for the first."""
+    return zip(("", *parts), parts, strict=False)
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option or a variable of this name holds a key."""
+    return _SECRET_NAME.search(name.strip("-")) is not None
+
+
+def hide(vault: Vault, value: str) -> str:
+    """A key (or a comma list of keys) as tokens; a variable that a shell fills in stays as it is."""
+    if re.fullmatch(r"\$\{?\w+\}?|%\w+%|<[^<>]*>|\$env:\w+", value):
+        return value
+    return ",".join(vault.put(part) for part in value.split(","))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch.record import LaunchOption, OptionProblem
-from doctor.launch.options import hide, is_secret
+from doctor.launch.spelling import hide, is_secret
 from doctor.launch.table import BOOLEAN_VARIABLES_SINCE
 from doctor.launch.values import check_value, is_filled_in, words
 

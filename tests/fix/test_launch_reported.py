@@ -16,7 +16,9 @@ from tests.fix.launching import put_right, wrong
 from tests.fix.wrapped import FORMS, presets
 
 FOLDER = Path(__file__).parents[2] / "fixtures/launch"
-REPORTED = [line.split("\t")[2] for line in (FOLDER / "commands.tsv").read_text().splitlines()]
+REPORTED = [
+    line.split("\t")[2].replace("⏎", "\n") for line in (FOLDER / "commands.tsv").read_text("utf-8").splitlines()
+]
 WRONG = [f"llama-server -m m.gguf {line.split(chr(9))[1]}" for line in (FOLDER / "wrong.tsv").read_text().splitlines()]
 CLEAR = ("an option of ", "llama-server takes ", "llama-server never had ")
 """Why a change is not made that nobody but the user can make."""
@@ -24,11 +26,13 @@ ELSEWHERE = re.compile("failed to open file|invalid device|not a directory|unkno
 
 
 def words_of(command):
-    """The words of a command with llama-server in front; None for one that is filled in later, or another program's."""
+    """The words of a command with llama-server in front; None for one that is filled in later, or starts no server."""
     found = parse_command(command)
     if found is None or found.program in (None, *OTHER_SERVERS) or any(word.open for word in found.arguments):
         return None
     words = [word.text for word in found.arguments]
+    if not words or "--cache-list" in words:
+        return None
     return ["llama-server", *words] if all(word and "\n" not in word for word in words) else None
 
 

@@ -157,3 +157,21 @@ def test_keys_never_stay():
     assert vault.secrets() == ("sk-a", "sk-b", "hf_x", "t-1")
     assert reading.options[0].value == "<key-1>,<key-2>"
     assert reading.texts[:4] == ("--api-key", "<key-1>,<key-2>", "--api-key=<key-1>", "--hf-token")
+
+
+def test_several_options_in_one_word_are_taken_apart():
+    """An item of a list that holds the whole line: no option's value is the rest of it, and no key is shown."""
+    vault = Vault()
+    reading = read("llama-server '-m q.gguf --host 0.0.0.0 --api-key sk-local-test -c 8'", vault=vault)
+    (problem,) = reading.problems
+    assert (problem.kind, problem.fatal) == ("joined", True)
+    assert problem.replacement == "-m q.gguf --host 0.0.0.0 --api-key <key-1> -c 8"
+    assert [(option.name, option.value) for option in reading.options] == [("--model", "q.gguf")]
+    assert "sk-local-test" not in repr(reading)
+
+
+def test_several_options_in_quotes_behind_a_foreign_option_are_its_value():
+    reading = read("llama-server -m q.gguf -draft '--model d.gguf -ot exps=CPU'")
+    assert [problem.kind for problem in reading.problems] == ["unknown"]
+    assert [(option.name, option.value) for option in reading.options][0] == ("--model", "q.gguf")
+    assert read("llama-server --chat-template-kwargs '{\"a\": \"b -c\"}'").problems == ()
