@@ -25,6 +25,7 @@ _JOINED = {
 }
 _LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
 """Kinds of problem that end when the words are left out."""
+_GUESSED = ("joined", "equals", "stray-word")
 _OFF = ("off", "false", "0", "no", "disabled")
 _OPTIONS_LIMIT = 500
 _GUESSES_LIMIT = 10  # slips of the pen that are looked up; a text with more is no command line
@@ -64,7 +65,7 @@ def read_arguments(arguments: Sequence[Word], table: OptionTable, build: int, va
     reader.read()
     sure = [at for at, option in enumerate(reader.options) if option.name not in reader.maybe]
     problems, dropped = repeated([reader.options[at] for at in sure], table, build)
-    reader.drop([sure[at] for at in dropped])
+    reader.drop([(sure[at], sure[last]) for at, last in dropped])
     return Reading(
         tuple(reader.options),
         tuple(sorted([*reader.problems, *problems], key=lambda problem: problem.line)),
@@ -106,13 +107,13 @@ class _Reader:
             else:
                 self._stray(word)
 
-    def drop(self, options: Sequence[int]) -> None:
-        """Leave out options that a later one of the same name makes void."""
-        changed = {edit.first for edit in self.edits}
-        spans = (self._spans[at] for at in options)
-        self.edits += [
-            Edit(first, end, "", "repeated", "a later one counts") for first, end in spans if first not in changed
-        ]
+    def drop(self, options: Sequence[tuple[int, int]]) -> None:
+        """Leave out options that a later one makes void, unless that one is itself a guess at what was meant."""
+        changed = {edit.first: edit.kind for edit in self.edits}
+        for at, last in options:
+            first, end = self._spans[at]
+            if first not in changed and changed.get(self._spans[last][0]) not in _GUESSED:
+                self.edits.append(Edit(first, end, "", "repeated", "a later one counts"))
 
     @property
     def taken(self) -> int:
@@ -253,7 +254,8 @@ class _Reader:
                 # Other builds take the word as the value: it says what was meant.
                 self.options[-1] = replace(before, value=word.text)
             return
-        model = word.text.lower().endswith(".gguf")
+        given = any(option.name == "--model" for option in self.options)  # then it is some other file
+        model = word.text.lower().endswith(".gguf") and not given
         right = words("-m", word.text) if model else None
         message = f"invalid argument: {short(word.text)}; a word without an option in front"
         self._problem(short(word.text), "stray-word", message, right, word, fatal=True)

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from doctor.launch.table import OptionTable
 
 
-def repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) -> tuple[list[OptionProblem], list[int]]:
-    """Options given more than once of which only the last counts, and the places of those that do not."""
+def repeated(
+    options: Sequence[LaunchOption], table: OptionTable, build: int
+) -> tuple[list[OptionProblem], list[tuple[int, int]]]:
+    """Options given more than once of which only the last counts, and of those that do not the places: (its own, the last's)."""
     seen: dict[str, list[int]] = {}
     for at, option in enumerate(options):
         segment = table.at(option.spelling, build) or table.at(option.spelling.replace("_", "-"), build)
@@ -22,7 +24,7 @@ def repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) ->
         if whole and option.name not in table.read["adds_up"]:
             seen.setdefault(option.name, []).append(at)
     problems: list[OptionProblem] = []
-    void: list[int] = []
+    void: list[tuple[int, int]] = []
     for places in seen.values():
         group = [options[at] for at in places]
         last = group[-1]
@@ -31,7 +33,7 @@ def repeated(options: Sequence[LaunchOption], table: OptionTable, build: int) ->
         right = words(last.spelling, last.value if isinstance(last.value, str) else None)
         message = f"given {len(group)} times; only the last one, {short(right)}, counts"
         problems.append(OptionProblem(last.spelling, "repeated", message, right, last.line, False, last.source))
-        void += places[:-1]
+        void += [(at, places[-1]) for at in places[:-1]]
     return problems, void
 
 

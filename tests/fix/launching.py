@@ -30,13 +30,15 @@ AGENT = replace(
 
 
 class Fixed(NamedTuple):
-    """What became of it: the changed texts by file name, the servers' arguments and records, and what `improve` says."""
+    """What became of it: the changed texts by file name, the servers' arguments and records, what `improve` says; the bytes
+    of the changed files, and the arguments as they are, keys and all."""
 
     texts: dict
     arguments: list
     launches: list
     improved: object
     data: dict
+    words: list
 
     def reasons(self):
         return [step.why for step in self.improved.refused]
@@ -64,6 +66,7 @@ def put_right(folder, name, text, *, build=NUMBER, siblings=None, facts=None, ru
         [end.launch for end in improved.end],
         improved,
         {path.rpartition("/")[2]: content for path, content in data.items()},
+        [[word.text for word in item.command.arguments] for item in hand.now],
     )
 
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.fix.launching import changed_lines, put_right
+from tests.fix.launching import AGENT, changed_lines, put_right, wrong
 
 IMAGE = "services:\n  a:\n    image: ghcr.io/ggml-org/llama.cpp:server\n"
 
@@ -104,8 +104,6 @@ def test_a_remark_in_another_encoding_stays(tmp_path):
 
 def test_new_options_stand_on_a_line_of_their_own_where_the_others_do(tmp_path):
     text = "llama-server -m a.gguf \\\n    -c 65536 \\\n    --port 1 # mine\n"
-    from tests.fix.launching import AGENT
-
     fixed = put_right(tmp_path, "a.sh", text, build=7000, facts={"clients": (AGENT,)})
     assert changed_lines(text, fixed.texts["a.sh"]) == (["    --port 1 # mine"], ["    --port 1 --jinja # mine"])
     text = text.replace(" # mine", "")
@@ -136,3 +134,10 @@ def test_what_a_shell_makes_of_it(tmp_path):
         "-m", "a b.gguf", "-c", "65536", "-fa", "on", "--load-mode", "none", "--metrics", "--spec-draft-n-max", "8",
         "--port", "1",
     ]  # fmt: skip
+
+
+def test_a_guess_never_takes_the_place_of_what_is_given(tmp_path):
+    """A second model file without an option is some other file: the model that is given stays."""
+    fixed = put_right(tmp_path, "a.sh", "llama-server --model a.gguf mmproj.gguf -c 64K\n")
+    assert fixed.texts["a.sh"] == "llama-server --model a.gguf mmproj.gguf -c 65536\n"
+    assert [problem.kind for problem in wrong(fixed.launches[0])] == ["stray-word"]

@@ -48,10 +48,10 @@ def test_put_right_as_far_as_it_is_clear(tmp_path, number):
     fixed = put_right(tmp_path, name, text)
     unclear = [reason for reason in fixed.reasons() if not reason.startswith(CLEAR)]
     known = [problem for problem in wrong(fixed.launches[0]) if problem.replacement is not None]
-    json = any(word.startswith("{") for word in CASES[number])  # in words of these kinds of file it wants a hand
+    json = any(word.startswith("{") for word in CASES[number])  # in words of some kinds of file it wants a hand
     assert json or (unclear == [] and known == [])
     if form is LINE_FORMS[0] and fixed.texts:
-        assert shlex.split(fixed.texts[name].partition("\n")[2])[1:] == shlex.split(fixed.arguments[0]) or json
+        assert shlex.split(fixed.texts[name].partition("\n")[2])[1:] == fixed.words[0]
 
 
 def test_there_is_something_to_put_right():

@@ -253,6 +253,10 @@ def _written(word: str, kind: str, quote: str, *, item: bool) -> str | None:
         return f"'{word}'" if kind != "compose" else "'" + word.replace("$", "$$") + "'"
     if kind == "shell":
         return shlex.quote(word)
+    if kind == "powershell" and '"' not in word:  # a quote in an argument is lost on the way to a program
+        return "'" + word.replace("'", "''") + "'"
+    if kind == "batch" and not quote and not re.search(r'["%!^&|<>]', word):
+        return f'"{word}"'
     if item and kind in ("dockerfile", *_YAML):
         text = json.dumps(word, ensure_ascii=False)
         return text.replace("$", "$$") if kind == "compose" else text
