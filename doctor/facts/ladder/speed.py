@@ -78,6 +78,9 @@ def speed(climb: Climb) -> Step:
     if seconds:
         parts.append(f"{climb.target.name}'s first request takes {_duration(seconds)} to read")
     said = "; ".join(parts)
+    patience = climb.target.patience
+    if seconds and patience and seconds > patience:
+        return failed("prefill-above-timeout", f"{said}, and it waits {_duration(patience)}")
     return warned("prefill-slow", said) if seconds and seconds > PATIENCE else passed(said)
 
 

@@ -53,7 +53,7 @@ class Target(NamedTuple):
     `base` is the base URL as written, `request_url` what is asked in the end. `keys` are the headers that are sent,
     the one the server looks at first in front; `unknown_key` says why the key cannot be known, "" when it can.
     `models` are the names asked for, the main one first; `late_system` is whether it sends late system messages,
-    `tools` whether it cannot do without tools.
+    `tools` whether it cannot do without tools; `patience` are the seconds it waits for an answer, None for its own.
     """
 
     client: str
@@ -71,6 +71,7 @@ class Target(NamedTuple):
     proxy: Setting | None
     named: bool
     tools: bool = True
+    patience: float | None = None
 
 
 def of_client(
@@ -105,6 +106,7 @@ def of_client(
         proxy=known(client.proxy),
         named=named,
         tools=known(client.uses_tools) is not False,
+        patience=known(client.timeout_seconds),
     )
 
 

@@ -6,6 +6,7 @@ python -m tests.real.matrix.table cells.jsonl
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 from tests.real.matrix.clients import CLIENTS
@@ -21,19 +22,23 @@ NAMES = {
     "aider": "aider",
     "openai-sdk": "OpenAI SDK",
     "anthropic-sdk": "Anthropic SDK",
+    "browser": "Web page",
 }
 HEAD = """# The fault matrix
 
 Every fault stands in front of every client it can happen to: a real llama.cpp server, the client's own settings files in
-an empty home, and one thing broken. Then doctor looks (`check`, `verify --client`, for answers that are spoilt on the way
-`verify --client --deep`), its first finding has to be the fault, and its first remedy is done as printed by a small program
-that knows nothing of the fault. After that the same request has to be answered.
+an empty home, variables in the profile of its shell, the server's command in a script, and one thing broken. Then doctor
+looks (`check`, `verify --client`; for answers that are spoilt on the way `verify --client --deep`, for pages
+`verify --origin`, for what only a server's log tells `log`), and its first finding has to be the fault. Its first remedy
+is carried out: by `doctor fix --yes` where it is an edit doctor can make, else as printed, by a small program that knows
+nothing of the fault. After that the same request has to be answered. With the stand-ins what `doctor fix` did is then
+taken back (`doctor fix --undo`), the fault has to be back, and the remedy is carried out once more as printed.
 
 **fix**: found first by every command that can see it, and cured by `doctor fix` · **yes**: the same, cured by the first remedy
-as printed · **found**: found first, not cured by the first remedy
-· **no**: something else came first · · : the fault cannot happen to this client. ◆: done with the real program as well, ◇:
-with the real program something was not as it should be. Where a fault only makes itself felt later (a window that is too
-large, a small model that is not served), cured means that doctor no longer warns of it.
+as printed · **found**: found first, not cured · **no**: something else came first · · : the fault cannot happen to this
+client. The sign behind it is the same cell with the real program (Chromium for the page): ◆ cured by `doctor fix`, ◇ cured as
+printed, ✗ something was not as it should be. Where a fault only makes itself felt later (a window that is too large, a small
+model that is not served), cured means that doctor no longer warns of it.
 
 This page is written by `python -m tests.real.matrix.table` (see there how).
 """
@@ -54,7 +59,7 @@ def main():
         ]
         shown = ", ".join(f"`{rule}`" for rule in rules if rule)
         lines.append(f"| {fault.id.replace('-', ' ')} | {shown} | " + " | ".join(cells) + " |")
-    lines += ["", "## No fault, nothing warned", "", *_quiet(plain)]
+    lines += ["", "## No fault, nothing warned", "", *_quiet(plain, real)]
     lines += ["", "## What the program's words alone tell", "", *_words(real), ""]
     PAGE.write_text("\n".join(lines), encoding="utf-8")
 
@@ -64,37 +69,68 @@ def _counts(plain, real):
     for name, cells in (("Stand-ins that send what the clients send", plain), ("Real programs", real)):
         mine = [row for cell, row in cells.items() if cell in cells_of]
         right = sum(row["right"] for row in mine)
-        both = sum(row["right"] and row["cured"] for row in mine)
+        cured = Counter(row["by"] for row in mine if row["right"] and row["cured"])
         kinds = len({fault for fault, client in cells if (fault, client) in cells_of})
-        yield f"- {name}: {len(mine)} cells of {kinds} faults, {right} found first, {both} of them cured."
+        yield (
+            f"- {name}: {len(mine)} cells of {kinds} faults, {right} found first, {sum(cured.values())} of them cured, "
+            f"{cured['fix']} by `doctor fix` and {cured['hand']} as printed."
+        )
 
 
 def _cell(row, real):
     if row is None and real is None:
-        return "·"
+        return "–"
     seen = row or real
     cured = "fix" if seen.get("by") == "fix" else "yes"
     word = (cured if seen["cured"] else "found") if seen["right"] else "no"
-    mark = "" if real is None else " ◆" if real["right"] and real["cured"] and real["failed"] is not None else " ◇"
-    return word + mark
+    if real is None:
+        return word
+    return word + (" ✗" if not (real["right"] and real["cured"]) else " ◆" if real["by"] == "fix" else " ◇")
 
 
-def _quiet(plain):
+def _quiet(plain, real):
+    yield "By `check`, `verify` and `verify --deep`; ◆: the real program as well."
+    yield ""
     for case in HARMLESS:
         wrong = [c for c in case.clients if not plain.get((case.id, c), {"right": False})["right"]]
-        of = ", ".join(NAMES[client] for client in case.clients)
-        yield f"- {case.id.replace('-', ' ')}: {of}" + (f" — warned of: {', '.join(wrong)}" if wrong else "")
+        shown = [NAMES[c] + (" ◆" if _sound(real.get((case.id, c))) else "") for c in case.clients]
+        left = f" — warned of: {', '.join(wrong)}" if wrong else ""
+        yield f"- {case.id.replace('-', ' ')}: {', '.join(shown)}{left}"
+
+
+def _sound(row):
+    return row is not None and row["right"] and row["cured"]
 
 
 def _words(real):
-    yield "What `doctor log` says first when it is given nothing but what the program printed in 25 seconds."
-    yield ""
-    yield "| fault | client | cause | `doctor log` |"
-    yield "|---|---|---|---|"
+    """How often `doctor log` finds the cause in the words alone, and what else it takes them for."""
     allowed = {(fault.id, client): fault.causes for fault in FAULTS for client in fault.clients}
-    for (fault, client), row in sorted((cell, row) for cell, row in real.items() if cell in allowed):
-        cause = next(iter(row["cause"].values()))
-        yield f"| {fault.replace('-', ' ')} | {NAMES[client]} | {cause} | {row['log']} |"
+    failed = [row for cell, row in real.items() if cell in allowed and row["failed"]]
+    yield "What `doctor log` says first when it is given nothing but what a program printed in 25 seconds. A 404 has many"
+    yield "causes, and so has silence: `verify --client` is what tells them apart."
+    yield ""
+    yield "| client | failed runs | the cause is named | another is | nothing was printed or known |"
+    yield "|---|---|---|---|---|"
+    for client, name in NAMES.items():
+        mine = [row for row in failed if row["client"] == client]
+        if mine:
+            counts = Counter(_kind(row, allowed) for row in mine)
+            yield f"| {name} | {len(mine)} | {counts['right']} | {counts['other']} | {counts['nothing']} |"
+    yield ""
+    yield "Taken for another:"
+    yield ""
+    others: dict[tuple[str, str], list[str]] = {}
+    for row in failed:
+        if _kind(row, allowed) == "other":
+            others.setdefault((row["fault"].replace("-", " "), row["log"]), []).append(NAMES[row["client"]])
+    for (fault, log), clients in sorted(others.items()):
+        yield f"- {fault}: {log} ({', '.join(clients)})"
+
+
+def _kind(row, allowed):
+    if row["log"] == "nothing":
+        return "nothing"
+    return "right" if row["log"] in allowed[row["fault"], row["client"]] else "other"
 
 
 assert set(NAMES) == set(CLIENTS)
