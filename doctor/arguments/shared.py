@@ -16,9 +16,9 @@ EVERYWHERE = (*TAKE_A_VALUE, "--no-color", "-v", "--verbose", "-h", "--help")
 REPORTS = ("text", "json", "markdown", "sarif")
 ANSWERS = ("text", "json")
 CLIENT_IDS = (
-    "claude-code", "codex", "opencode", "qwen-code", "cline", "continue", "aider", "gemini-cli", "roo-code",
-    "kilo-code", "zed", "crush", "goose", "deerflow", "open-webui", "claude-code-router", "litellm-proxy",
-    "openai-sdk", "anthropic-sdk", "gateway",
+    "claude-code", "codex", "opencode", "qwen-code", "cline", "continue", "aider", "gemini-cli", "roo-code", "kilo-code",
+    "zed", "crush", "goose", "droid", "pi", "openhands", "copilot-cli", "deerflow", "open-webui", "claude-code-router",
+    "litellm-proxy", "openai-sdk", "anthropic-sdk", "gateway",
 )  # fmt: skip
 """What --client takes: the ids of the clients in doctor/facts/clients (a test holds them together)."""
 

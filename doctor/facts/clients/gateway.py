@@ -30,6 +30,7 @@ OTHERS = {
     "CODEX_OSS",
     "AZURE_OPENAI",
     "AIDER_OPENAI",
+    "COPILOT_PROVIDER",
 }
 """Prefixes that belong to clients with a module of their own."""
 MOST = 4

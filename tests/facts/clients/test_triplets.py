@@ -86,6 +86,37 @@ GOOSE_OWN = {
     "base_url": f"{BASE}/v1",
     "models": [{"name": "m", "context_limit": 32768}],
 }
+DROID = {
+    "sessionDefaultSettings": {"model": "custom:m-0"},
+    "customModels": [
+        {
+            "id": "custom:m-0",
+            "model": "m",
+            "displayName": "mine",
+            "baseUrl": f"{BASE}/v1",
+            "apiKey": "${LOCAL_KEY}",
+            "provider": "generic-chat-completion-api",
+            "maxOutputTokens": 4096,
+        }
+    ],
+}
+DROID_OLDER = {
+    "custom_models": [{"model": "m", "base_url": BASE, "api_key": KEY, "provider": "anthropic", "max_tokens": 4096}]
+}
+PI = {
+    "providers": {
+        "llama": {
+            "baseUrl": f"{BASE}/v1",
+            "api": "openai-completions",
+            "apiKey": "$LOCAL_KEY",
+            "models": [{"id": "m", "contextWindow": 32768}],
+        }
+    }
+}
+HANDS = {"llm": {"model": "openai/m", "base_url": f"{BASE}/v1", "api_key": KEY, "max_input_tokens": 32768}}
+HANDS_PAGE = {"llm_model": "openai/m", "llm_base_url": f"{BASE}/v1", "llm_api_key": KEY}
+HANDS_TOML = f'[core]\ndebug = false\n[llm]\nmodel = "openai/m"\nbase_url = "{BASE}/v1"\n'
+COPILOT = {"COPILOT_PROVIDER_BASE_URL": f"{BASE}/v1", "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": "m"}
 CHAT = f"{BASE}/v1/chat/completions"
 
 # module, system, home and project folder, files by full path, variables, (request, header, model, window)
@@ -118,6 +149,18 @@ ROOMS = [
     ("goose", LINUX, {"/h/.config/goose/config.yaml": GOOSE}, {"OPENAI_API_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
     ("goose", MAC, {"/Users/me/.config/goose/config.yaml": f"GOOSE_PROVIDER: anthropic\nGOOSE_MODEL: m\nANTHROPIC_HOST: {BASE}\n"}, {"ANTHROPIC_API_KEY": KEY}, (f"{BASE}/v1/messages", "x-api-key", "m", None)),
     ("goose", WINDOWS, {"C:\\Users\\me\\AppData\\Roaming\\Block\\goose\\config\\custom_providers\\custom_local.json": GOOSE_OWN}, {"GOOSE_PROVIDER": "custom_local", "GOOSE_MODEL": "m", "CUSTOM_LOCAL_API_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
+    ("droid", LINUX, {"/h/.factory/settings.json": DROID}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", None)),
+    ("droid", MAC, {"/Users/me/.factory/config.json": DROID_OLDER}, {}, (f"{BASE}/v1/messages", "x-api-key", "m", None)),
+    ("droid", WINDOWS, {"C:\\Users\\me\\.factory\\settings.local.json": DROID}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", None)),
+    ("pi_agent", LINUX, {"/h/.pi/agent/models.json": PI}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
+    ("pi_agent", MAC, {"/e/models.json": PI}, {"LOCAL_KEY": KEY, "PI_CODING_AGENT_DIR": "/e"}, (CHAT, "authorization", "m", 32768)),
+    ("pi_agent", WINDOWS, {"C:\\Users\\me\\.pi\\agent\\models.json": PI}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", 32768)),
+    ("openhands", LINUX, {"/h/.openhands/agent_settings.json": HANDS}, {}, (CHAT, "authorization", "m", 32768)),
+    ("openhands", MAC, {"/w/config.toml": HANDS_TOML}, {"LLM_API_KEY": KEY}, (CHAT, "authorization", "m", None)),
+    ("openhands", WINDOWS, {"C:\\Users\\me\\.openhands\\settings.json": HANDS_PAGE}, {}, (CHAT, "authorization", "m", None)),
+    ("copilot_cli", LINUX, {}, COPILOT, (CHAT, "authorization", "m", None)),
+    ("copilot_cli", MAC, {}, {**COPILOT, "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "32768"}, (CHAT, "authorization", "m", 32768)),
+    ("copilot_cli", WINDOWS, {}, {**COPILOT, "COPILOT_PROVIDER_WIRE_API": "responses"}, (f"{BASE}/v1/responses", "authorization", "m", None)),
     ("deerflow", LINUX, {"/w/conf.yaml": f"BASIC_MODEL:\n  base_url: {BASE}/v1\n  model: m\n  api_key: {KEY}\n  token_limit: 32768\n"}, {}, (CHAT, "authorization", "m", 32768)),
     ("deerflow", LINUX, {"/w/config.yaml": f"models:\n  - name: l\n    use: langchain_openai:ChatOpenAI\n    model: m\n    base_url: {BASE}/v1\n    api_key: $LOCAL_KEY\n"}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", None)),
     ("open_webui", LINUX, {}, {"OPENAI_API_BASE_URL": f"{BASE}/v1", "OPENAI_API_KEY": KEY}, (CHAT, "authorization", None, None)),
