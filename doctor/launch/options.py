@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.launch.record import LaunchOption, OptionProblem
 from doctor.launch.repeated import repeated, short
-from doctor.launch.spelling import ALL_OF_THEM, apart, hide, is_option, is_secret, joined, pairs
+from doctor.launch.spelling import ALL_OF_THEM, JOINED, apart, hide, is_option, is_secret, joined, pairs
 from doctor.launch.table import UNDERSCORES_SINCE, Segment
 from doctor.launch.unknown import judge
 from doctor.launch.values import check_value, quoted, words
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from doctor.launch.words import Word
     from doctor.secrets import Vault
 
-_JOINED = {
-    "equals": "llama-server takes no --option=value: put a space between them",
-    "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
-}
 _LEFT_OUT = ("unknown", "removed", "too-new", "deprecated")
 """Kinds of problem that end when the words are left out."""
 _GUESSED = ("joined", "equals", "stray-word")
@@ -212,7 +208,7 @@ class _Reader:
             right = words(head, tail) if known.takes else self._switch(head, known, tail)
             right = " ".join(quoted(part) for part in several) if several else right
             kind = "equals" if equals == "=" else "joined"
-            self._problem(short(self.texts[self._at - 1]), kind, _JOINED[kind], right, word, fatal=True)
+            self._problem(short(self.texts[self._at - 1]), kind, JOINED[kind], right, word, fatal=True)
             self._add(word, known.option, tail if known.takes else None, known.negated, spelling=head)
             return
         while self._at < len(self._words):

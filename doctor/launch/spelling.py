@@ -15,6 +15,11 @@ _SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|apikey|auth[-_]?key|key|tok
 
 ALL_OF_THEM = ("$@", "$*", "%*", "@args")
 """The arguments of a script, handed on."""
+JOINED = {
+    "equals": "llama-server takes no --option=value: put a space between them",
+    "joined": "option and value are one word here: they must be two (two items of a list, or no quotes around both)",
+}
+"""What is wrong with an option and its value in one word, by kind of problem."""
 
 
 def is_option(text: str) -> bool:
