@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.launch.publish import HOST_NETWORK, Published, published
+from doctor.launch.spelling import is_secret
 from doctor.launch.starters import CONTAINER_SWITCHES, CONTAINERS, SHELLS, base, program_at, quoted_command, starts
 from doctor.launch.words import Word, split
 
@@ -197,6 +198,8 @@ def _container(words: list[Word]) -> Command | None:
             entrypoint = value
     if index >= len(words):
         return None
+    if is_secret(words[index - 1].text):
+        return None  # a key in a garbled line is no image
     image = words[index].text
     first = index + 1
     if first < len(words) and _SURE_PROGRAM.fullmatch(base(words[first].text)):

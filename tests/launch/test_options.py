@@ -173,5 +173,5 @@ def test_several_options_in_one_word_are_taken_apart():
 def test_several_options_in_quotes_behind_a_foreign_option_are_its_value():
     reading = read("llama-server -m q.gguf -draft '--model d.gguf -ot exps=CPU'")
     assert [problem.kind for problem in reading.problems] == ["unknown"]
-    assert [(option.name, option.value) for option in reading.options][0] == ("--model", "q.gguf")
+    assert (reading.options[0].name, reading.options[0].value) == ("--model", "q.gguf")
     assert read('llama-server --chat-template-kwargs \'{"a": "b -c"}\'').problems == ()

@@ -148,7 +148,7 @@ def test_checked_by_the_command_line(tmp_path, capsys):
         Outside({"PATH": "", "HOME": str(tmp_path)}),
     )
     shown = capsys.readouterr().out
-    assert "launch    --ctx-size 131072 --parallel 1" in shown and "unknown option" not in shown
+    assert "--ctx-size 131072 --parallel 1" in shown and "unknown option" not in shown
 
 
 @pytest.mark.parametrize(
