@@ -24,7 +24,7 @@ def server_down(setup, _):
     setup.alive = None
 
 
-@fault("model-still-loading", ("claude-code", "codex", "opencode"), own=True)
+@fault("model-still-loading", ("claude-code", "codex"), own=True)
 def still_loading(setup, stack):
     setup.alive = None
     port, setup.command.port = setup.command.port, free_port()
