@@ -63,6 +63,11 @@ def build(lang: str) -> Parser:
     )
     wish = parser.add_argument_group("what you want")
     wish.add_argument("--ctx", type=_tokens, metavar="N", help="tokens of context each slot must have, such as 64k")
+    wish.add_argument(
+        "--margin",
+        metavar="GiB",
+        help="memory of each card that what is proposed leaves free; 0 fills it to the edge (default: 0.5, of small cards less)",
+    )
     wish.add_argument("--slots", type=_slots, metavar="N", help="requests served at the same time (default: 1)")
     wish.add_argument(
         "--goal", choices=("speed", "context", "quality"), help="what matters most: this set-up comes first"

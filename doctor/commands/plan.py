@@ -116,7 +116,7 @@ def fits(found: Planned) -> bool:
 def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: str = "en") -> Planned:
     """All the numbers. Raises UsageError."""
     from doctor.commands.plan_inputs import beside, build_of, launch_of, look, open_model, ram_here
-    from doctor.commands.plan_rooms import ram_of, rooms_of
+    from doctor.commands.plan_rooms import ram_of, rooms_of, with_margin
     from doctor.engine.load import read_table, rules_folder
     from doctor.facts.budget.rooms import found_rooms
     from doctor.launch.table import load_table
@@ -139,6 +139,7 @@ def planned(options: argparse.Namespace, outside: Outside, vault: Vault, lang: s
     file = open_model(outside, path, "MODEL" if options.model else "--launch", vault)
     cards = CardTable(read_table(outside, rules_folder(outside), "gpus"))
     rooms = rooms_of(options, cards) or found_rooms(known(facts.gpu) if facts is not None else None, cards)
+    rooms = with_margin(rooms, cards, options.margin)
     given = read_options(known(launch.options) or ()) if launch else Options()
     ram = (
         ram_of(options.ram)
@@ -199,20 +200,25 @@ def _reckon(
     notes: list[str],
     folder: str,
 ) -> Planned:
+    from dataclasses import replace
+
     from doctor.memory.goals import PROFILES
     from doctor.memory.planner import Planner, plan_with
     from doctor.memory.remedies import remedies
+    from doctor.memory.rooms import Scales
     from doctor.memory.setup import Setup
 
     planner = Planner(wish)
-    asked = planner.scales.weigh(wish.options) if launch is not None else None
+    # What is asked for may fill the cards; what is proposed leaves the margin free.
+    whole = replace(wish, rooms=tuple(room._replace(margin=0) for room in wish.rooms))
+    asked = Scales(whole).weigh(wish.options) if launch is not None else None
     if not rooms.measured and wish.ram is None:
         return Planned(file, build, source, rooms, wish, asked, None, (), (), (), (), options.output, tuple(notes))
     goals = PROFILES if options.goal is None else (options.goal, *(name for name in PROFILES if name != options.goal))
     if options.goal == "quality":
         goals = ("quality", "speed", "context")
     found = plan_with(planner, goals)
-    start = asked
+    start = planner.scales.weigh(wish.options) if asked is not None and not asked.fits else None
     if asked is None and wish.rooms and wish.ctx and not any((row.tokens or 0) >= wish.ctx for row in found.contexts):
         start = planner.weigh(Setup(wish.ctx, "f16"))
     steps = remedies(planner, start, free=asked is not None, stretched=_stretched(launch)) if start is not None else ()

@@ -84,5 +84,17 @@ def _memory_room(table: CardTable, size: int, backend: str, at: int) -> Room:
     return Room(device, size - kept.plan, size - kept.high, size - kept.low)
 
 
+def with_margin(rooms: Rooms, table: CardTable, text: str | None) -> Rooms:
+    """The same, a part of each card left free: so many GiB, or as is sensible for such a card. Raises UsageError."""
+    if not rooms.measured:
+        return rooms
+    wanted = _gib(text, "--margin") if text is not None else None
+
+    def margin(room: Room) -> int:
+        return table.margin(room.device.total or room.usable) if wanted is None else min(wanted, room.usable)
+
+    return rooms._replace(rooms=tuple(room._replace(margin=margin(room)) for room in rooms.rooms))
+
+
 def _endless(backend: str, at: int) -> Room:
     return Room(Device(f"{PREFIX[backend]}{at}", backend), 1 << 50, 1 << 50, 1 << 50)

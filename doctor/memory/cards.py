@@ -54,6 +54,10 @@ class CardTable:
 
         return Reserve(desktop("low"), desktop("plan"), desktop("high"))
 
+    def margin(self, size: int) -> int:
+        """Bytes that a plan leaves free on a card of so many bytes."""
+        return min(int(self._reserve["margin"]) * MIB, size // 16)
+
     def find(self, text: str) -> tuple[Card, ...]:
         """The cards a name can mean: one; several that differ in memory; none when no card is called that."""
         asked = _words(text)

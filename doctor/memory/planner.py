@@ -26,7 +26,8 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Profile:
-    """A set-up that fits. `stop` says what keeps it from being larger; `reason` more where that is not the memory.
+    """A set-up that fits. `spare` are bytes left free on the fullest card, the margin included. `stop` says what keeps it
+    from being larger; `reason` more where that is not the memory.
 
     `stop`: memory (one step more of context does not fit), trained (the model's whole context), asked (what the user
     wanted), enough (a cache of lower quality only up to what is needed; layers on the host only as far as needed).
@@ -60,8 +61,8 @@ class Plan:
     """All that was found out. `profiles` hold the goals that can be had, in the order asked for.
 
     `smallest` is what everything on the cards needs at least, with `shortest` tokens and the smallest cache type, and
-    `over` how much of that the cards lack (negative where it fits). `token` are the bytes of one more token with that
-    type, about. `looks` is how many set-ups were weighed.
+    `over` how much of that the cards lack, their margin counted (negative where it fits). `token` are the bytes of one
+    more token with that type, about. `looks` is how many set-ups were weighed.
     """
 
     contexts: tuple[ContextRow, ...]
@@ -226,15 +227,20 @@ class Planner:
                 whole,
             )
             if found is not None:
-                return self._made(goal, Setup(ctx, kind, experts=found.number), "memory")
+                return self._made(goal, self._stretched(Setup(ctx, kind, experts=found.number)), "memory")
         found = largest(0, blocks, 1, lambda count: self.weigh(Setup(ctx, kind, layers=count)), self.layer_rate, whole)
         if found is not None:
-            return self._made(goal, Setup(ctx, kind, layers=found.number), "memory")
+            return self._made(goal, self._stretched(Setup(ctx, kind, layers=found.number)), "memory")
         outcome = self.weigh(Setup(ctx, kind, layers=0))
         shorter = min(SHORTEST, self.trained)
         if outcome.budget is not None and self.wish.ctx is None and ctx > shorter:
             return self._spread(goal, shorter, kind)
         return outcome.refusal or "memory"
+
+    def _stretched(self, setup: Setup) -> Setup:
+        """The same with all the context that fits beside it: less than one block or layer more needs is left, and is free."""
+        found = self.longest(setup) if self.wish.ctx is None else None
+        return setup._replace(ctx=max(setup.ctx, found.number)) if found is not None else setup
 
     def layer_rate(self, outcome: Outcome) -> Rates:
         """Bytes of one more layer on the fullest card, about: all that lies there, by the layers there."""
@@ -251,7 +257,10 @@ class Planner:
     def _made(self, goal: Goal, setup: Setup, stop: str) -> Profile:
         outcome = self._with_caches_that_fit(self.weigh(setup))
         assert outcome.budget is not None
-        return Profile(goal.name, setup, outcome.options, outcome.budget, outcome.spare, outcome.host_spare, stop)
+        left = min(
+            (room.usable - outcome.budget.total(room.device.name) for room in self.wish.rooms), default=outcome.spare
+        )
+        return Profile(goal.name, setup, outcome.options, outcome.budget, left, outcome.host_spare, stop)
 
     def _with_caches_that_fit(self, outcome: Outcome) -> Outcome:
         """The same with caches in RAM that grow with use (prompts, checkpoints) kept to what RAM there is."""

@@ -19,6 +19,7 @@ class Room(NamedTuple):
     """A card to plan for. Bytes: `usable` is what a plan may fill, the driver's context included.
 
     `least` is what is left of it when a desktop or a browser grows, `most` on a machine that does nothing else.
+    `margin` of the usable is left free by all that is proposed; what is asked for is held against the whole.
     `name` is the card's, "" where only its memory was given; `bandwidth` of its memory in GB/s, None where not known.
     """
 
@@ -28,6 +29,7 @@ class Room(NamedTuple):
     most: int
     name: str = ""
     bandwidth: int | None = None
+    margin: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ class Wish:
 
 
 class Outcome(NamedTuple):
-    """A set of options weighed. `spare` are bytes left on the fullest card (negative: missing), `host_spare` of RAM."""
+    """A set of options weighed. `spare` are bytes left on the fullest card beside the margin (negative: missing),
+    `host_spare` of RAM.
+    """
 
     options: Options
     budget: Budget | None
@@ -108,7 +112,9 @@ class Scales:
     def _outcome(self, options: Options, needed: Budget | Refusal) -> Outcome:
         if isinstance(needed, Refusal):
             return Outcome(options, None, needed.message, -_NOTHING, -_NOTHING)
-        spare = min((room.usable - needed.total(room.device.name) for room in self.wish.rooms), default=_NOTHING)
+        spare = min(
+            (room.usable - room.margin - needed.total(room.device.name) for room in self.wish.rooms), default=_NOTHING
+        )
         host = _NOTHING if self.wish.ram is None else self.wish.ram - host_bytes(needed, self.wish.rooms)
         return Outcome(options, needed, "", spare, host)
 

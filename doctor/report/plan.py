@@ -93,6 +93,7 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
             name=clean.text(room.name),
             total=_gib(room.device.total or 0),
             usable=_gib(room.usable),
+            margin=tell("margin", lang, size=_gib(room.margin)) if room.margin else "",
             least=_gib(room.least),
             most=_gib(room.most),
             why=why,
@@ -180,9 +181,10 @@ def _profile(
         place=_place(found, profile, lang),
     )
     yield Row((("title", title),))
-    yield Row((("quiet", _stop(profile, lang)),), 2)
+    yield Row((("quiet", _stop(found, profile, lang)),), 2)
     yield from _expected(found.speeds[at] if found.speeds else None, lang)
     yield from _why_no_mtp(found, profile, lang)
+    yield from _why_smaller_caches(found, profile, lang)
     yield from _bars(found, profile.budget, lang, drawn=drawn, unicode=unicode)
     for note in profile.budget.notes:
         yield Row((("quiet", note),), 4)
@@ -204,7 +206,7 @@ def _place(found: Planned, profile: Profile, lang: str) -> str:
     return tell("place_all", lang, layers=profile.budget.all_layers)
 
 
-def _stop(profile: Profile, lang: str) -> str:
+def _stop(found: Planned, profile: Profile, lang: str) -> str:
     if profile.stop == "trained":
         return tell("stop_trained", lang)
     if profile.stop in ("asked", "enough"):
@@ -215,7 +217,8 @@ def _stop(profile: Profile, lang: str) -> str:
         return tell("stop_host", lang)
     setup = profile.setup
     step = "layer" if setup.layers is not None else "experts" if setup.experts is not None else "context"
-    return tell("stop_memory", lang, step=tell(f"step_{step}", lang))
+    key = "stop_margin" if any(room.margin for room in found.wish.rooms) else "stop_memory"
+    return tell(key, lang, step=tell(f"step_{step}", lang), spare=_gib(max(0, profile.spare)))
 
 
 def _why_no_mtp(found: Planned, profile: Profile, lang: str) -> Iterator[Row]:
@@ -228,6 +231,16 @@ def _why_no_mtp(found: Planned, profile: Profile, lang: str) -> Iterator[Row]:
     else:
         key = "no_mtp_room"
     yield Row((("quiet", tell(key, lang, tokens=found.wish.ctx or 16384)),), 2)
+
+
+def _why_smaller_caches(found: Planned, profile: Profile, lang: str) -> Iterator[Row]:
+    """What the options are for that keep caches in RAM, which grow with use, to what RAM there is."""
+    given, options = found.wish.options, profile.options
+    if options.cache_ram_mib != given.cache_ram_mib:
+        key = "less_cache" if options.cache_ram_mib else "no_cache"
+        yield Row((("quiet", tell(key, lang, mib=options.cache_ram_mib)),), 2)
+    if options.checkpoints != given.checkpoints:
+        yield Row((("quiet", tell("fewer_checkpoints", lang, count=options.checkpoints)),), 2)
 
 
 def _bars(found: Planned, needed: Budget, lang: str, *, drawn: bool, unicode: bool) -> Iterator[Row]:
@@ -266,7 +279,7 @@ def _quants(found: Planned, lang: str) -> Iterator[Row]:
     own = kind_of(found.file.model)
     needed = found.plan.smallest if found.plan is not None else 0
     here = next((item.card for item in found.quants if item.name == own), None)
-    usable = sum(room.usable for room in found.wish.rooms)
+    usable = sum(room.usable - room.margin for room in found.wish.rooms)
     for item in found.quants:
         if here is None or found.plan is None:
             words = ""

@@ -127,6 +127,7 @@ def _card(room: Room) -> dict[str, Any]:
         "usable_bytes": room.usable,
         "usable_least": room.least,
         "usable_most": room.most,
+        "margin_bytes": room.margin,
     }
 
 

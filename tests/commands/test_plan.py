@@ -99,6 +99,39 @@ def test_rows_carry_their_doubt_and_their_reason(capsys, qwen):
     assert card["usable_least"] < card["usable_bytes"] < card["usable_most"] < card["total_bytes"]
 
 
+def test_a_margin_is_left_free_and_an_option_fills_the_card(capsys, qwen):
+    _, kept = as_json(capsys, qwen, "--gpu", "3090", "--build", "11434")
+    _, edge = as_json(capsys, qwen, "--gpu", "3090", "--build", "11434", "--margin", "0")
+    _, wide = as_json(capsys, qwen, "--gpu", "3090", "--build", "11434", "--margin", "2")
+    assert [data["cards"][0]["margin_bytes"] >> 20 for data in (kept, edge, wide)] == [512, 0, 2048]
+    assert edge["profiles"][0]["ctx"] > kept["profiles"][0]["ctx"] > wide["profiles"][0]["ctx"]
+    spare = [data["profiles"][0]["spare_bytes"] for data in (kept, edge, wide)]
+    assert spare[1] < 64 * MIB and 512 * MIB <= spare[0] < 600 * MIB and 2048 * MIB <= spare[2] < 2200 * MIB
+    _, out, _ = run(capsys, qwen, "--gpu", "3090", "--build", "11434")
+    assert "0.50 of it left free (--margin)" in out and "stay free; with 256 tokens more too little would" in out
+    assert run(capsys, qwen, "--gpu", "3090", "--margin", "much")[0] == 2
+
+
+def test_a_command_may_fill_the_card_and_what_is_proposed_instead_does_not(capsys, qwen):
+    _, edge = as_json(capsys, qwen, "--gpu", "3090", "--build", "11434", "--margin", "0")
+    tokens = next(row["tokens"] for row in edge["largest_context"] if row["kv_type"] == "f16")
+    launch = f"llama-server -m {qwen} -c {{}} -np 1 -ngl 99 -fa on"
+    status, data = as_json(capsys, "--launch", launch.format(tokens), "--gpu", "3090", "--build", "11434")
+    assert status == 0 and data["asked"]["fits"] and data["remedies"] == []
+    status, data = as_json(capsys, "--launch", launch.format(tokens + 512), "--gpu", "3090", "--build", "11434")
+    assert status == 1
+    shorter = next(int(step["value"]) for step in data["remedies"] if step["what"] == "context")
+    assert shorter < tokens - 4096
+
+
+def test_options_that_keep_caches_to_the_ram_are_explained(capsys, qwen):
+    _, out, _ = run(capsys, qwen, "--gpu", "3090", "--ram", "8", "--build", "11434")
+    commands = [line for line in out.splitlines() if "llama-server --model" in line]
+    assert any("--cache-ram" in line for line in commands)
+    for option in ("--cache-ram", "--ctx-checkpoints"):
+        assert any(option in line for line in commands) == (f"  `{option} " in out)
+
+
 def test_goals_put_their_own_first(capsys, qwen):
     def goals(*argv):
         return [

@@ -12,7 +12,7 @@ from doctor.memory.goals import PROFILES
 from doctor.memory.options import Options
 from doctor.memory.planner import plan
 from doctor.memory.result import Refusal
-from tests.memory.planning import TABLE, card_room, model, options_of_words, room, wish
+from tests.memory.planning import CARDS, TABLE, card_room, model, options_of_words, room, wish
 
 PAIRS = [
     ("qwen3.6-27b-mtp-q4_k_m", "3090"),
@@ -70,6 +70,31 @@ def test_the_whole_trained_length_is_said_to_be_the_end():
     found = plan(asked)
     assert {profile.stop for profile in found.profiles} == {"trained"}
     assert all(profile.setup.ctx == 163840 and profile.setup.kv == "f16" for profile in found.profiles)
+
+
+@pytest.mark.parametrize("name", ["llama-3.1-8b-q4_k_m", "qwen3.6-35b-a3b-mtp-q4_k_m", "gpt-oss-20b-mxfp4"])
+def test_a_margin_is_left_free_and_what_is_left_then_is_used(name):
+    """Tight all the same: 97 % of what may be used after the margin, where the memory is the limit."""
+    whole = card_room("3090")
+    place = whole._replace(margin=CARDS.margin(whole.device.total))
+    assert place.margin == 512 << 20
+    for profile in plan(wish(name, place)).profiles:
+        need = profile.budget.total("CUDA0")
+        assert need + place.margin <= place.usable and profile.spare == place.usable - need
+        if profile.stop == "memory":
+            assert need >= 0.97 * (place.usable - place.margin)
+    assert CARDS.margin(4 << 30) == 256 << 20  # of a small card a sixteenth
+
+
+def test_beside_experts_in_ram_all_the_context_that_fits_is_taken():
+    place = card_room("4060 ti 16gb")
+    found = plan(wish("qwen3.6-35b-a3b-mtp-q4_k_m", place))
+    for profile in found.profiles:
+        assert profile.options.cpu_moe and profile.setup.ctx > 16384
+        more = dataclasses.replace(profile.options, ctx=profile.options.ctx + 256)
+        assert needs("qwen3.6-35b-a3b-mtp-q4_k_m", more, place) > place.usable
+    asked = plan(wish("qwen3.6-35b-a3b-mtp-q4_k_m", place, ctx=32768))
+    assert asked.profiles[0].setup.ctx == 32768  # no more than was asked for
 
 
 def test_drafting_is_for_files_and_builds_that_have_it():
