@@ -72,9 +72,36 @@ def aider(base, key, model, window):
     return {"work/.aider.conf.yml": "\n".join(lines)}
 
 
-CLIENTS = [claude_code, codex, opencode, qwen_code, cline, continue_dev, aider]
+def goose(base, key, model, window):
+    lines = ["GOOSE_PROVIDER: openai", f"GOOSE_MODEL: {model}", f"OPENAI_HOST: {json.dumps(base)}"]
+    folder = "home/.config/goose"
+    files = {f"{folder}/config.yaml": "\n".join([*lines, f"GOOSE_CONTEXT_LIMIT: {window}"])}
+    return {**files, f"{folder}/secrets.yaml": f"OPENAI_API_KEY: {json.dumps(key)}\n" if key else "{}\n"}
+
+
+def droid(base, key, model, window):
+    entry = {"model": model, "baseUrl": base, "apiKey": key, "provider": "generic-chat-completion-api"}
+    return {"home/.factory/settings.json": {"customModels": [entry]}}
+
+
+def pi(base, key, model, window):
+    table = {"baseUrl": base, "api": "openai-completions", "apiKey": key}
+    table["models"] = [{"id": model, "contextWindow": int(window)}]
+    return {"home/.pi/agent/models.json": {"providers": {"llama": table}}}
+
+
+def openhands(base, key, model, window):
+    llm = {"model": f"openai/{model}", "base_url": base, "api_key": key, "max_input_tokens": int(window)}
+    return {"home/.openhands/agent_settings.json": {"llm": llm}}
+
+
+CLIENTS = [claude_code, codex, opencode, qwen_code, cline, continue_dev, aider, goose, droid, pi, openhands]
 NAMES = [make.__name__ for make in CLIENTS]
-KNOWS_A_WINDOW = [make for make in CLIENTS if make not in (cline, aider)]
+ROOTED = (claude_code, goose)
+"""Those that append /v1 themselves."""
+UNROOTED = [make for make in CLIENTS if make not in ROOTED]
+KNOWS_A_WINDOW = [make for make in CLIENTS if make not in (cline, aider, droid)]
+KNOWS_PROXIES = [make for make in CLIENTS if make not in (droid, pi)]
 
 
 def server(**fields):
@@ -86,7 +113,7 @@ def server(**fields):
 
 
 def findings(tmp_path, make, *, base=None, key=KEY, model="m", window="65536", environ=None, files=None, **fields):
-    base = base or (URL if make is claude_code else f"{URL}/v1")
+    base = base or (URL if make in ROOTED else f"{URL}/v1")
     world = Home(
         tmp_path, {**make(base, key, model, window), **(files or {})}, {"SHELL": "/bin/bash", **(environ or {})}
     )
@@ -110,10 +137,10 @@ def test_nothing_is_wrong(make, tmp_path):
 
 @each
 def test_another_port(make, tmp_path):
-    base = "http://127.0.0.1:9999" if make is claude_code else "http://127.0.0.1:9999/v1"
+    base = "http://127.0.0.1:9999" if make in ROOTED else "http://127.0.0.1:9999/v1"
     found = findings(tmp_path, make, base=base)
     assert first(found) == "client/client-other-port"
-    assert URL + ("" if make is claude_code else "/v1") in found[0].remedies[0].text
+    assert URL + ("" if make in ROOTED else "/v1") in found[0].remedies[0].text
 
 
 @each
@@ -127,8 +154,9 @@ def test_no_scheme(make, tmp_path):
     assert first(findings(tmp_path, make, base="127.0.0.1:8080")) == "client/scheme-missing-live"
 
 
-def test_v1_twice(tmp_path):
-    assert first(findings(tmp_path, claude_code, base=f"{URL}/v1")) == "client/v1-in-claude-base-live"
+@pytest.mark.parametrize("make", ROOTED)
+def test_v1_twice(make, tmp_path):
+    assert first(findings(tmp_path, make, base=f"{URL}/v1")) == "client/v1-in-claude-base-live"
 
 
 def test_no_v1_where_there_is_no_way_without(tmp_path):
@@ -139,7 +167,7 @@ def test_no_v1_where_there_is_no_way_without(tmp_path):
     assert first(found) == "client/v1-missing-live" and f"{URL}/v1" in found[0].remedies[0].text
 
 
-@pytest.mark.parametrize("make", CLIENTS[1:], ids=NAMES[1:])
+@pytest.mark.parametrize("make", UNROOTED, ids=[make.__name__ for make in UNROOTED])
 def test_no_v1_at_another_kind_of_server(make, tmp_path):
     assert first(findings(tmp_path, make, base=URL, kind="vllm")) == "client/v1-missing-live"
 
@@ -177,7 +205,7 @@ def test_a_window_larger_than_a_slot(make, tmp_path):
     assert first(findings(tmp_path, make, window="131072")) == wanted
 
 
-@each
+@pytest.mark.parametrize("make", KNOWS_PROXIES, ids=[make.__name__ for make in KNOWS_PROXIES])
 def test_a_proxy_in_the_way(make, tmp_path):
     found = findings(tmp_path, make, environ={"HTTP_PROXY": "http://127.0.0.1:7890"})
     assert first(found) == "client/proxy-env-loopback-live"

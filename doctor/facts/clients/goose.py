@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # Source of github.com/aaif-goose/goose: goose-providers/src/{openai,anthropic,ollama}.rs (012101cf8, a008e3fed, 25f976acb),
 # goose/src/providers/openai_def.rs (021a75e2e), goose/src/config/{paths,declarative_providers}.rs, and its guide
-# config-files; not run.
-KIND = Kind("goose", "Goose", Program(("goose", "goosed")), "openai-chat")
+# config-files; not run. Proxies are those of reqwest, whose defaults it leaves as they are.
+KIND = Kind("goose", "Goose", Program(("goose", "goosed")), "openai-chat", proxies=("http", "https", "all"))
 NO_SIGN = KIND._replace(program=Program())
 """Without settings of its own a program of this name may be another (a tool for data bases has it too)."""
 CHAT, VERSIONED = "/chat/completions", "/v1/chat/completions"

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from doctor.secrets import Vault
 
 # Source of github.com/OpenHands/OpenHands-CLI (stores/agent_store.py, locations.py) and of github.com/OpenHands/OpenHands
-# (config.template.toml, storage/data_models/settings.py 26e2720d8); requests are LiteLLM's; not run.
-KIND = Kind("openhands", "OpenHands", Program(("openhands",)), "openai-chat")
+# (config.template.toml, storage/data_models/settings.py 26e2720d8); requests are LiteLLM's,
+# as aider's are; not run.
+KIND = Kind("openhands", "OpenHands", Program(("openhands",)), "openai-chat", proxies=("http", "https", "all"))
 WIRE_OF = {**PREFIXES, "ollama/": "ollama", "ollama_chat/": "ollama"}
 """What LiteLLM takes off the model id, and the wire it then speaks."""
 KNOWN = ("gpt-", "claude-", "o1", "o3", "o4")

@@ -449,7 +449,9 @@ _WORDS = st.sampled_from(
     """env model models provider providers options baseURL apiKey apiBase api_base base_url model_list litellm_params
     language_models api_url openai_compatible available_models Providers Router default name security auth apiKey
     modelProviders openai envKey id lastUsedProvider settings model_providers l limit context general_settings use
-    BASIC_MODEL providerProfiles apiConfigs currentApiConfigName headers http_headers small_model HOST PORT""".split()
+    BASIC_MODEL providerProfiles apiConfigs currentApiConfigName headers http_headers small_model HOST PORT
+    customModels custom_models baseUrl llm llm_model agent_settings core active_provider GOOSE_PROVIDER engine api
+    defaultProvider defaultModel sessionDefaultSettings""".split()
 )
 _VALUES = st.recursive(
     st.none()
