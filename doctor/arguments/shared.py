@@ -17,8 +17,8 @@ REPORTS = ("text", "json", "markdown", "sarif")
 ANSWERS = ("text", "json")
 CLIENT_IDS = (
     "claude-code", "codex", "opencode", "qwen-code", "cline", "continue", "aider", "gemini-cli", "roo-code", "kilo-code",
-    "zed", "crush", "goose", "droid", "pi", "openhands", "copilot-cli", "deerflow", "open-webui", "claude-code-router",
-    "litellm-proxy", "openai-sdk", "anthropic-sdk", "gateway",
+    "zed", "crush", "goose", "droid", "pi", "openhands", "copilot-cli", "deerflow", "open-webui", "librechat", "anythingllm",
+    "claude-code-router", "litellm-proxy", "openai-sdk", "anthropic-sdk", "gateway",
 )  # fmt: skip
 """What --client takes: the ids of the clients in doctor/facts/clients (a test holds them together)."""
 

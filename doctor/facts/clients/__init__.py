@@ -37,6 +37,8 @@ CLIENTS = (
     "copilot_cli",
     "deerflow",
     "open_webui",
+    "librechat",
+    "anything_llm",
     "claude_code_router",
     "litellm_proxy",
     "openai_sdk",

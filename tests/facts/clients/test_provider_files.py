@@ -1,4 +1,4 @@
-"""Droid, pi, OpenHands and Copilot CLI: which place wins, what is added to the base URL, and how keys are named."""
+"""Droid, pi, OpenHands, Copilot CLI, LibreChat and AnythingLLM: which place wins, what is added to the base URL, and how keys are named."""
 
 import importlib
 
@@ -238,3 +238,42 @@ def test_a_program_of_the_same_name_alone_is_no_sign(module, name, tmp_path):
     (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
     (tmp_path / "bin" / name).chmod(0o755)
     assert known(every(module, tmp_path)[0].installed) is False
+
+
+# --- LibreChat --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "url", "small"),
+    [
+        (f"baseURL: {BASE}/v1", CHAT, None),
+        (f"baseURL: {BASE}/v1, titleModel: current_model", CHAT, None),
+        (f"baseURL: {BASE}/v1, titleModel: gpt-3.5-turbo", CHAT, "gpt-3.5-turbo"),
+        (f"baseURL: '{CHAT}', directEndpoint: true", CHAT, None),
+        (f"baseURL: {BASE}, provider: anthropic", f"{BASE}/v1/messages", None),
+        ("baseURL: '${LOCAL_URL}'", CHAT, None),
+    ],
+)
+def test_librechats_endpoint(lines, url, small, tmp_path):
+    text = f"endpoints:\n  custom:\n    - {{name: l, apiKey: {KEY}, {lines}, models: {{default: [{{name: m}}, n]}}}}\n"
+    (client,) = every("librechat", tmp_path, {"work/librechat.yaml": text, "work/.env": f"LOCAL_URL={BASE}/v1\n"})
+    assert (client.request_url, client.model.value) == (url, "m")
+    assert (client.small_model.value if client.small_model else None) == small
+
+
+def test_what_the_users_of_librechat_enter_is_not_known(tmp_path):
+    text = f"endpoints:\n  custom:\n    - {{name: a, baseURL: user_provided}}\n    - {{name: b, baseURL: {BASE}/v1, apiKey: user_provided}}\n"
+    (client,) = every("librechat", tmp_path, {"work/librechat.yaml": text})
+    assert isinstance(client.credentials, Unknown) and client.base_url.line == 4
+
+
+# --- AnythingLLM ------------------------------------------------------------------------------------------------------
+
+
+def test_anythingllm_and_the_provider_it_is_told(tmp_path):
+    text = f"LLM_PROVIDER=localai\nLOCAL_AI_BASE_PATH={BASE}/v1\nGENERIC_OPEN_AI_BASE_PATH=http://127.0.0.1:9/v1\n"
+    (client,) = every("anything_llm", tmp_path, {"work/server/.env": text})
+    assert (client.request_url, client.context_window, client.credentials) == (CHAT, 4096, ())
+    assert ("context_window", "/LOCAL_AI_MODEL_TOKEN_LIMIT") in places_of(client)
+    (client,) = every("anything_llm", tmp_path, {"work/server/.env": text.replace("localai", "openai")})
+    assert client.base_url is None

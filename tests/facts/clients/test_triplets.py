@@ -117,6 +117,14 @@ HANDS = {"llm": {"model": "openai/m", "base_url": f"{BASE}/v1", "api_key": KEY, 
 HANDS_PAGE = {"llm_model": "openai/m", "llm_base_url": f"{BASE}/v1", "llm_api_key": KEY}
 HANDS_TOML = f'[core]\ndebug = false\n[llm]\nmodel = "openai/m"\nbase_url = "{BASE}/v1"\n'
 COPILOT = {"COPILOT_PROVIDER_BASE_URL": f"{BASE}/v1", "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": "m"}
+LIBRE = (
+    f"endpoints:\n  custom:\n    - name: local\n      apiKey: '${{LOCAL_KEY}}'\n      baseURL: {BASE}/v1\n"
+    "      models: {default: [m]}\n      tokenConfig: {m: {context: 32768}}\n"
+)
+ANYTHING = (
+    f"LLM_PROVIDER='generic-openai'\nGENERIC_OPEN_AI_BASE_PATH='{BASE}/v1'\nGENERIC_OPEN_AI_MODEL_PREF='m'\n"
+    f"GENERIC_OPEN_AI_MODEL_TOKEN_LIMIT=32768\nGENERIC_OPEN_AI_API_KEY='{KEY}'\n"
+)
 CHAT = f"{BASE}/v1/chat/completions"
 
 # module, system, home and project folder, files by full path, variables, (request, header, model, window)
@@ -161,6 +169,11 @@ ROOMS = [
     ("copilot_cli", LINUX, {}, COPILOT, (CHAT, "authorization", "m", None)),
     ("copilot_cli", MAC, {}, {**COPILOT, "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "32768"}, (CHAT, "authorization", "m", 32768)),
     ("copilot_cli", WINDOWS, {}, {**COPILOT, "COPILOT_PROVIDER_WIRE_API": "responses"}, (f"{BASE}/v1/responses", "authorization", "m", None)),
+    ("librechat", LINUX, {"/w/librechat.yaml": LIBRE, "/w/.env": f"LOCAL_KEY={KEY}\n"}, {}, (CHAT, "authorization", "m", 32768)),
+    ("librechat", WINDOWS, {"E:\\librechat.yaml": LIBRE}, {"LOCAL_KEY": KEY, "CONFIG_PATH": "E:\\librechat.yaml"}, (CHAT, "authorization", "m", 32768)),
+    ("anything_llm", LINUX, {"/h/.config/anythingllm-desktop/storage/.env": ANYTHING}, {}, (CHAT, "authorization", "m", 32768)),
+    ("anything_llm", MAC, {"/Users/me/Library/Application Support/anythingllm-desktop/storage/.env": ANYTHING}, {}, (CHAT, "authorization", "m", 32768)),
+    ("anything_llm", WINDOWS, {"C:\\Users\\me\\AppData\\Roaming\\anythingllm-desktop\\storage\\.env": ANYTHING}, {}, (CHAT, "authorization", "m", 32768)),
     ("deerflow", LINUX, {"/w/conf.yaml": f"BASIC_MODEL:\n  base_url: {BASE}/v1\n  model: m\n  api_key: {KEY}\n  token_limit: 32768\n"}, {}, (CHAT, "authorization", "m", 32768)),
     ("deerflow", LINUX, {"/w/config.yaml": f"models:\n  - name: l\n    use: langchain_openai:ChatOpenAI\n    model: m\n    base_url: {BASE}/v1\n    api_key: $LOCAL_KEY\n"}, {"LOCAL_KEY": KEY}, (CHAT, "authorization", "m", None)),
     ("open_webui", LINUX, {}, {"OPENAI_API_BASE_URL": f"{BASE}/v1", "OPENAI_API_KEY": KEY}, (CHAT, "authorization", None, None)),
@@ -451,6 +464,7 @@ _WORDS = st.sampled_from(
     modelProviders openai envKey id lastUsedProvider settings model_providers l limit context general_settings use
     BASIC_MODEL providerProfiles apiConfigs currentApiConfigName headers http_headers small_model HOST PORT
     customModels custom_models baseUrl llm llm_model agent_settings core active_provider GOOSE_PROVIDER engine api
+    endpoints custom baseURL titleModel directEndpoint
     defaultProvider defaultModel sessionDefaultSettings""".split()
 )
 _VALUES = st.recursive(
