@@ -18,6 +18,7 @@ from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_
 from doctor.facts.urls import is_loopback, parse_address
 from doctor.outside import OutsideError
 from doctor.report.bench import bench_rows
+from doctor.report.spoken import spoken
 from doctor.report.words import language, say
 from doctor.secrets import Vault
 
@@ -59,7 +60,7 @@ def bench(options: argparse.Namespace, outside: Outside) -> Exit:
         facts=plain,
         found_nothing="" if problem is not None else say("nothing_bench", lang),
         healthy=problem is None,
-        notes=(say("not_measured", lang).format(problem=problem),) if problem is not None else (),
+        notes=(say("not_measured", lang).format(problem=spoken(problem, lang)),) if problem is not None else (),
     )
     status = answer(
         report,

@@ -90,7 +90,11 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
         corrections=(
             *(corrections(facts, others) if options.fix else ()),
             *((cmake_line(outside, facts, lang),) if options.build_dir is not None else ()),
-            *(all_changes(outside, vault, knowledge, facts, findings, wishes, lang, clean.text) if wishes else ()),
+            *(
+                all_changes(outside, vault, knowledge, facts, findings, wishes, lang, speaker(clean, lang))
+                if wishes
+                else ()
+            ),
         ),
         launch_file=launch_file(facts),
     )

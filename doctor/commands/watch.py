@@ -176,7 +176,7 @@ def live(
 
     def judge(last: Sequence[Sample], longer: Sequence[Sample]) -> tuple[Finding, ...]:
         facts = facts_of(outside, record, last, longer)
-        return diagnose(rules, facts, lang=lang, source="watch", clean=clean.text).findings
+        return diagnose(rules, facts, lang=lang, source="watch", clean=speaker(clean, lang)).findings
 
     show = shower(options, record, clean, lang, judge)
     sampler = Sampler(outside, root, key, options.log or "", find)

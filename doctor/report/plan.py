@@ -11,6 +11,7 @@ from doctor.report.launch_forms import FORM
 from doctor.report.pace import expected_line
 from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
+from doctor.report.spoken import spoken
 from doctor.report.text import Row
 from doctor.report.words import colon, say
 
@@ -35,7 +36,7 @@ def rows(found: Planned, clean: Redactor, lang: str, *, drawn: bool, unicode: bo
     """The lines of the answer."""
     yield from _head(found, clean, lang)
     for note in found.notes:
-        yield Row((("warning", "! "), ("", clean.text(note))))
+        yield Row((("warning", "! "), ("", clean.text(spoken(note, lang)))))
     yield Row(())
     if found.asked is not None:
         yield from _asked(found, found.asked, lang, drawn=drawn, unicode=unicode)
@@ -56,7 +57,7 @@ def rows(found: Planned, clean: Redactor, lang: str, *, drawn: bool, unicode: bo
         yield from _profile(found, at, profile, clean, lang, drawn=drawn, unicode=unicode)
         yield Row(())
     for goal, why in found.plan.missing:
-        reason = tell("missing_memory", lang) if why == "memory" else clean.text(why)
+        reason = tell("missing_memory", lang) if why == "memory" else clean.text(spoken(why, lang))
         yield Row((("warning", tell("missing", lang, goal=tell(f"goal_{goal}", lang), why=reason)),))
     if found.quants:
         yield from _quants(found, lang)
@@ -108,7 +109,7 @@ def _head(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
 
 def _asked(found: Planned, asked: Outcome, lang: str, *, drawn: bool, unicode: bool) -> Iterator[Row]:
     if asked.budget is None:
-        yield Row((("error", tell("asked_refused", lang, why=asked.refusal)),))
+        yield Row((("error", tell("asked_refused", lang, why=spoken(asked.refusal, lang))),))
         return
     yield Row((_asked_words(found, asked, asked.budget, lang),))
     free = asked.options.ngl in (None, "auto") and asked.options.fit is not False and not asked.options.overrides
@@ -187,7 +188,7 @@ def _profile(
     yield from _why_smaller_caches(found, profile, lang)
     yield from _bars(found, profile.budget, lang, drawn=drawn, unicode=unicode)
     for note in profile.budget.notes:
-        yield Row((("quiet", note),), 4)
+        yield Row((("quiet", spoken(note, lang)),), 4)
     backend = wish.rooms[0].device.backend if wish.rooms else "cpu"
     text = clean.text(FORM[found.form](words, profile.goal, backend))
     if found.form == "systemd" and "~/" in text:

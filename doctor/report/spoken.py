@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 _HOLE = re.compile(r"\{([wna]?)\}")
 _KINDS = {"": "(.*)", "w": r"(\S+)", "n": r"([\d.,]+)", "a": "([0-9a-f.:]+(?:, [0-9a-f.:]+)*)"}
-DEPTH = 3
+DEPTH = 6
 """Sentences in sentences."""
+
 WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(\d+) cores\b", r"\1 核"),
     (r"([\d.]+ GiB) RAM \(([\d.]+ GiB) free\)", r"内存 \1（空闲 \2）"),
@@ -29,6 +30,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"\btrained for (\d+) tokens\b", r"训练上下文 \1"),
     (r"\bsmall model (?=\S)", "小模型 "),
     (r"\bmodel (?=\S)", "模型 "),
+    (r"^key (?=\S)", "密钥 "),
     (r": no server of its own is set", "：没有设置自己的服务地址"),
     (r": its settings are kept by VS Code, which is not read", "：配置保存在 VS Code 里，没有读取"),
     (r": it keeps its settings in config\.sqlite, which is not read", "：配置保存在 config.sqlite 里，没有读取"),
@@ -51,11 +53,15 @@ def _tables() -> tuple[dict[str, str], tuple[Sentence, ...]]:
     """(whole sentences, those with holes, the most plain text first)."""
     from doctor.report.chinese.asking import ASKING
     from doctor.report.chinese.complaints import COMPLAINTS
+    from doctor.report.chinese.files import FILES
+    from doctor.report.chinese.launching import LAUNCHING
     from doctor.report.chinese.looking import LOOKING
     from doctor.report.chinese.world import WORLD
+    from doctor.report.fact_names import VALUES
 
     whole, holes = {}, []
-    for english, chinese in (*LOOKING.items(), *ASKING.items(), *WORLD.items(), *COMPLAINTS.items()):
+    sentences = {**dict(VALUES.values()), **LOOKING, **ASKING, **WORLD, **COMPLAINTS, **FILES, **LAUNCHING}
+    for english, chinese in sentences.items():
         pieces = _HOLE.split(english)
         if len(pieces) == 1:
             whole[english] = chinese
@@ -81,9 +87,14 @@ def spoken(text: str, lang: str, depth: int = DEPTH) -> str:
             found = re.fullmatch(sentence.pattern, text, re.DOTALL)
             if found:
                 return sentence.chinese.format(*(spoken(part, lang, depth - 1) for part in found.groups()))
+    if "; " in text:
+        parts = text.split("; ")
+        said = [spoken(part, lang, depth - 1) for part in parts]
+        if said != parts:
+            return "；".join(said)
     place, colon, rest = text.partition(": ")
-    said = spoken(rest, lang, depth - 1) if colon and (" " not in place or place.startswith("--")) else rest
-    return f"{place}：{said}" if said != rest else text
+    words = spoken(rest, lang, depth - 1) if colon and (" " not in place or place.startswith("-")) else rest
+    return f"{place}：{words}" if words != rest else text
 
 
 def summary(text: str, lang: str) -> str:

@@ -9,6 +9,7 @@ from doctor.engine.rules import SEVERITIES
 from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
+from doctor.report.fact_names import VALUES
 from doctor.report.pace import expected_line
 from doctor.report.rungs import NAMES as RUNGS
 from doctor.report.spoken import spoken, summary
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from doctor.report.bars import Bar
 
 GIB = 1 << 30
+_GPU_STATES = {state: words[0] for state, words in VALUES.items()}
+_SERVER_STATES = {**_GPU_STATES, "ok": "ready", "refused": "nothing listens there"}
 
 
 def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple[Subject, ...]:
@@ -52,13 +55,13 @@ def subjects_of(facts: Facts, findings: tuple[Finding, ...], lang: str) -> tuple
             continue
         if name == "ladders":
             rows.append(
-                Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), _ladders(value, lang))
+                Subject(name, worst.get(name, "ok" if _stands(name, value) else "error"), _ladders(value, lang))
             )
             continue
         if name == "clients":
             rows += [_client_row(client, findings, lang) for client in value]
             continue
-        words = summary(_SUMMARIES[name](value), lang)
+        words = _said(_SUMMARIES[name](value), lang)
         rows.append(Subject(name, worst.get(name, "ok" if _stands(name, value) else "unknown"), words))
     speed = known(facts.speed)
     if speed is not None:
@@ -94,8 +97,13 @@ def _stands(name: str, value: Any) -> bool:
     return True
 
 
-def _join(*parts: str | None) -> str:
-    return ", ".join(part for part in parts if part)
+def _said(parts: tuple[str, ...], lang: str) -> str:
+    """The parts of a summary in the language of the answer, on one line."""
+    return ", ".join(summary(part, lang) for part in parts)
+
+
+def _join(*parts: str | None) -> tuple[str, ...]:
+    return tuple(part for part in parts if part)
 
 
 def _size(value: Any) -> str | None:
@@ -105,7 +113,7 @@ def _size(value: Any) -> str | None:
     return f"{number / GIB:.1f} GiB" if number >= GIB else f"{number / (GIB >> 10):.1f} MiB"
 
 
-def _machine(machine: Any) -> str:
+def _machine(machine: Any) -> tuple[str, ...]:
     cores = known(machine.cores_physical) or known(machine.cores_logical)
     free = _size(machine.ram_available_bytes)
     total = _size(machine.ram_total_bytes)
@@ -118,10 +126,11 @@ def _machine(machine: Any) -> str:
     )
 
 
-def _gpu(gpu: Any) -> str:
+def _gpu(gpu: Any) -> tuple[str, ...]:
     devices = known(gpu.devices) or ()
     if not devices:
-        return _join(known(gpu.detail) or known(gpu.state))
+        state, detail = known(gpu.state) or "unknown", known(gpu.detail)
+        return (_GPU_STATES.get(state, state) + (f' ("{detail}")' if detail and state != "no-library" else ""),)
     cards = []
     for device in devices:
         total, free = _size(device.memory_total_bytes), _size(device.memory_free_bytes)
@@ -130,13 +139,13 @@ def _gpu(gpu: Any) -> str:
     return _join(*cards, f"driver {driver}" if driver else None)
 
 
-def _cuda(cuda: Any) -> str:
+def _cuda(cuda: Any) -> tuple[str, ...]:
     toolkits = [f"toolkit {known(item.version) or '?'} in {item.path}" for item in known(cuda.toolkits) or ()]
     libraries = [name for name in ("libcuda", "libcudart", "libcublas") if known(getattr(cuda, name))]
-    return _join(*toolkits, *libraries) or "no toolkit and no CUDA library found"
+    return _join(*toolkits, *libraries) or ("no toolkit and no CUDA library found",)
 
 
-def _build(build: Any) -> str:
+def _build(build: Any) -> tuple[str, ...]:
     number = known(build.number)
     backends = known(build.backends)
     age = known(build.age_days)
@@ -145,10 +154,10 @@ def _build(build: Any) -> str:
         known(build.path),
         "backends " + "+".join(backends) if backends else None,
         f"{age} days old" if age is not None else None,
-    ) or (build.path.reason if isinstance(build.path, Unknown) else "no llama-server found")
+    ) or (build.path.reason if isinstance(build.path, Unknown) else "no llama-server found",)
 
 
-def _gguf(gguf: Any) -> str:
+def _gguf(gguf: Any) -> tuple[str, ...]:
     context = known(gguf.context_length)
     return _join(
         gguf.path.replace("\\", "/").rpartition("/")[2],
@@ -171,16 +180,17 @@ def _hash(gguf: Any) -> str | None:
     return f"sha256 {'as' if digest == expected else 'NOT as'} in {known(gguf.sha256_source)}"
 
 
-def _launch(launch: Any) -> str:
+def _launch(launch: Any) -> tuple[str, ...]:
     return _join(known(launch.command) or known(launch.program))
 
 
-def _server(server: Any) -> str:
+def _server(server: Any) -> tuple[str, ...]:
     models = known(server.model_ids) or ()
     n_ctx, slots = known(server.n_ctx), known(server.slots)
+    state, kind = known(server.state) or "", known(server.kind)
     return _join(
-        f"{server.url} {known(server.state) or ''}".strip(),
-        known(server.kind),
+        f"{server.url}: {_SERVER_STATES.get(state, state)}",
+        kind if kind != "unknown" else None,
         known(server.build_info),
         f"model {models[0]}" if models else None,
         f"{n_ctx} tokens a slot" if n_ctx else None,
@@ -202,10 +212,10 @@ def _client_row(client: Client, findings: tuple[Finding, ...], lang: str) -> Sub
     ]
     seen = known(client.base_url) is not None and known(client.port_open) is True
     state = min(severities, key=SEVERITIES.index) if severities else "ok" if seen else "unknown"
-    return Subject("clients", state, summary(_client(client), lang))
+    return Subject("clients", state, _said(_client(client), lang))
 
 
-def _client(client: Client) -> str:
+def _client(client: Client) -> tuple[str, ...]:
     base, model, small = known(client.base_url), known(client.model), known(client.small_model)
     key = next((key for key in known(client.credentials) or () if key.token), None)
     unseen = client.base_url.reason if isinstance(client.base_url, Unknown) else "no server of its own is set"
@@ -227,10 +237,10 @@ def _ladders(ladders: Any, lang: str) -> str:
     return "; ".join(words) if lang == "en" else "；".join(words)
 
 
-def _budget(budget: Any) -> str:
+def _budget(budget: Any) -> tuple[str, ...]:
     refused = known(budget.refused)
     if refused:
-        return f"refused: {refused}"
+        return (f"refused: {refused}",)
     words = []
     for card in known(budget.cards) or ():
         free = _size(card.free_bytes)
@@ -252,7 +262,7 @@ def bars(facts: Facts, lang: str) -> tuple[Bar, ...]:
     return bars_of(((row.device, row.kind, row.bytes, row.at_most) for row in rows), rooms, ram)
 
 
-_SUMMARIES: dict[str, Callable[[Any], str]] = {
+_SUMMARIES: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "machine": _machine,
     "gpu": _gpu,
     "cuda": _cuda,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.report.fact_words import evidence_words
-from doctor.report.spoken import spoken
+from doctor.report.fact_words import evidence_words, not_checked_rows
 from doctor.report.subjects import name_of, padded
 from doctor.report.words import colon, say
 
@@ -88,8 +87,8 @@ def rows(
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing and verbose:
         yield Row((("head", say("not_checked", lang)),))
-        for item in missing:
-            yield Row((("quiet", f"{item.check}: {spoken(item.reason, lang)}"),), 2)
+        for names, why in not_checked_rows(missing, lang):
+            yield Row((("quiet", f"{names}{colon(lang)}{why}"),), 2)
     elif missing and subjects:
         yield Row((("quiet", say("undecided", lang).format(count=len(missing))),), 2)
 

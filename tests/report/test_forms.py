@@ -28,7 +28,7 @@ def test_markdown_says_what_the_text_says():
     text = markdown(finding(), subjects=(Subject("gpu", "ok", "a | b"),), missing=(NotChecked("x.y", "no reason"),))
     assert "#### error: Title" in text and "```sh\nllama-server -c 1\n```" in text
     assert (
-        "logs/my server.log:7: a line" in text and "| ✓ | gpu | a \\| b |" in text and "<summary>Not checked: 1" in text
+        "logs/my server.log:7: a line" in text and "| ✓ | GPU | a \\| b |" in text and "<summary>Not checked: 1" in text
     )
 
 

@@ -11,10 +11,14 @@ from doctor.report.spoken import spoken, summary
 
 PACKAGE = Path(doctor.__file__).parent
 SPEAK = {"Unknown", "not_collected", "passed", "failed", "warned", "not_tried", "Refusal", "OutsideError", "UsageError"}
-SPEAK |= {"ArgumentTypeError"}
+SPEAK |= {"ArgumentTypeError", "HeaderError", "CutOff", "Trouble", "Identity", "Verdict", "Fault", "OptionProblem"}
 """Calls whose texts are shown to people."""
-LEFT_OUT = ("engine/", "_compiled_rules", "outside/world.py", "gguf/")
-"""Faults of rules are for their authors; what the GGUF reader says is quoted from llama.cpp."""
+FIELDS = {"problem", "detail", "words", "message"}
+"""Arguments of any call that are shown to people."""
+LISTS = {"skipped", "notes", "remarks"}
+"""Lists of such texts."""
+LEFT_OUT = ("engine/", "_compiled_rules", "outside/world.py")
+"""Faults of rules are for their authors."""
 
 
 def sentence(node):
@@ -37,7 +41,10 @@ def said():
             if not isinstance(node, ast.Call):
                 continue
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            for argument in node.args if called in SPEAK else ():
+            added = called == "append" and getattr(getattr(node.func, "value", None), "id", "") in LISTS
+            told = list(node.args) if called in SPEAK or added else []
+            told += [one.value for one in node.keywords if one.arg in FIELDS]
+            for argument in told:
                 for one in (argument.body, argument.orelse) if isinstance(argument, ast.IfExp) else (argument,):
                     words = sentence(one)
                     if words and " " in words and len(re.findall(r"[A-Za-z']{2,}", words)) > 2:

@@ -36,7 +36,7 @@ def test_the_triplet_is_shown_and_never_a_key():
     key = Credential("KEY", "<key-1>", "authorization", "a.json", 2, ())
     whole = client("A", model=setting("m"), small_model=setting("s"), credentials=(key,), **SET)
     assert lines((whole,)) == [("ok", "A → http://127.0.0.1:8080, key KEY, model m, small model s")]
-    assert lines((whole,), lang="zh") == [("ok", "A → http://127.0.0.1:8080, key KEY, 模型 m, 小模型 s")]
+    assert lines((whole,), lang="zh") == [("ok", "A → http://127.0.0.1:8080, 密钥 KEY, 模型 m, 小模型 s")]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor import __version__
+from doctor.report.fact_words import fact_name
 from doctor.report.html.figures import memory_bar, speed_charts, speed_table, turns_of
 from doctor.report.html.findings import do_first, finding_head, grounds, rest
 from doctor.report.html.lines import html_rows
@@ -133,7 +134,11 @@ def _looked_at(page: Page) -> Iterator[Markup]:
     missing = [item for item in page.report.not_checked if item.check not in shown]
     if missing:
         lines = [
-            element("li", element("span", item.check, class_="where"), element("span", spoken(item.reason, lang)))
+            element(
+                "li",
+                element("span", fact_name(item.check, page.lang), class_="where"),
+                element("span", spoken(item.reason, lang)),
+            )
             for item in missing
         ]
         summary = element("summary", element("span", tell("count_not_checked", lang, count=len(missing))))

@@ -1,0 +1,42 @@
+"""Facts as evidence, in the words of users and with units."""
+
+import pytest
+
+from doctor.report.fact_names import FIELDS, VALUES
+from doctor.report.fact_words import fact_name, fact_words
+
+
+@pytest.mark.parametrize(
+    ("fact", "english", "chinese"),
+    [
+        ("launch.ctx_size = 131072", "launch, -c: 131072", "启动命令，-c：131072"),
+        ("server.state = refused", "server, state: connection refused", "服务，状态：连接被拒绝"),
+        ("gpu.hardware = False", "GPU, hardware: no", "显卡，硬件：否"),
+        ("machine.ram_total_bytes = 17179869184", "machine, RAM: 16.0 GiB", "机器，内存：16.0 GiB"),
+        ("budget.over_bytes = 104857600", "memory, too much by: 100.0 MiB", "内存预算，超出：100.0 MiB"),
+        ("build.age_days = 400", "build, age: 400 days", "程序版本，距今：400 天"),
+        ("watch.throttled_share = 0.25", "watch, time throttled: 25%", "观察，被限速的时间占比：25%"),
+        (
+            "launch.environment['CUDA_VISIBLE_DEVICES'] = -1",
+            "launch, variable CUDA_VISIBLE_DEVICES: -1",
+            "启动命令，环境变量 CUDA_VISIBLE_DEVICES：-1",
+        ),
+        ("ladders[0].rungs[2].detail = no such path", "connection, answer: no such path", "连接，回应：没有这个路径"),
+        ("ggml_cuda_init: found = 1 devices", "ggml_cuda_init: found = 1 devices", "ggml_cuda_init: found = 1 devices"),
+        (
+            "Codex → http://127.0.0.1:1/v1 — kind: ready; path: HTTP 404 to /v1: Not Found; http://x/v1 works",
+            "Codex → http://127.0.0.1:1/v1 — program: ready; path: HTTP 404 to /v1: Not Found; http://x/v1 works",
+            "Codex → http://127.0.0.1:1/v1 — 程序: 就绪; 路径: /v1 返回 HTTP 404：Not Found；http://x/v1 可用",
+        ),
+    ],
+)
+def test_words_and_units(fact, english, chinese):
+    assert (fact_words(fact, "en"), fact_words(fact, "zh")) == (english, chinese)
+
+
+def test_names_of_facts():
+    assert fact_name("gguf", "en") == "model" and fact_name("launch.ctx_size", "zh") == "启动命令，-c"
+
+
+def test_every_name_is_there_in_both_languages():
+    assert all(english and chinese for english, chinese in (*FIELDS.values(), *VALUES.values()))
