@@ -12,6 +12,18 @@ OPTIONS = {
 }  # fmt: skip
 """Field of the launch command -> the option that sets it."""
 FIELDS = {
+    "held_back_share": ("processor time held back by the quota", "被配额扣下的处理器时间占比"),
+    "waited_share": ("time its threads waited for a processor", "线程等待处理器的时间占比"),
+    "stalled_share": ("time something waited for memory or disk", "等待内存或磁盘的时间占比"),
+    "refaults_per_second": ("pages thrown out and read again", "被换出又重读的页"),
+    "others_cores": ("cores kept busy by other programs", "其他程序占用的核数"),
+    "slots_busy_mean": ("slots at work at once", "同时工作的槽位"),
+    "cpus": ("CPU quota", "CPU 配额"),
+    "cpus_allowed": ("processors it may run on", "可以使用的处理器"),
+    "cpu_periods": ("periods of the quota", "配额周期数"),
+    "memory_limit_bytes": ("memory limit", "内存限制"),
+    "memory_used_bytes": ("memory in use", "已用内存"),
+    "decode_per_second": ("generation speed", "生成速度"),
     "state": ("state", "状态"),
     "kind": ("program", "程序"),
     "hardware": ("hardware", "硬件"),
@@ -198,3 +210,5 @@ VALUES = {
     "unknown": ("unknown", "未知"),
 }
 """Values that are a word of the facts."""
+EVENTS = frozenset({"refaults_per_second", "major_faults_per_second"})
+"""Fields that count how often a second."""

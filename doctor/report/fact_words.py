@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doctor.report.fact_names import FIELDS, OPTIONS, RATES_IN_BYTES, UNITS, VALUES
+from doctor.report.fact_names import EVENTS, FIELDS, OPTIONS, RATES_IN_BYTES, UNITS, VALUES
 from doctor.report.rungs import NAMES
 from doctor.report.spoken import spoken
 from doctor.report.subjects import name_of
@@ -105,6 +105,8 @@ def _with_unit(field: str, value: str, lang: str) -> str:
         return f"{float(value):.0%}"
     if field in RATES_IN_BYTES:
         return f"{float(value) / 1e6:.0f} MB/s"
+    if field in EVENTS:
+        return f"{float(value):.0f}/s"
     unit = next((unit for ending, unit in UNITS.items() if field.endswith(ending)), "")
     if field.endswith("_days"):
         unit = "天" if lang == "zh" else "days"

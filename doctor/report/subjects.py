@@ -20,6 +20,7 @@ NAMES = {
     "timeline": ("requests", "各次请求"),
     "bench": ("benchmark", "测速"),
     "watch": ("watch", "观察"),
+    "process": ("server process", "服务进程"),
 }
 """Subject of the facts -> its name in English and in Chinese."""
 CHOICES = {

@@ -140,6 +140,7 @@ HELP = {
     "cuda, vulkan, rocm, sycl, metal or cpu; cuda:2 for two cards (default: cuda)": "cuda、vulkan、rocm、sycl、metal 或 cpu；cuda:2 表示两张卡（默认：cuda）",
     "memory of the computer (default: not limited, or what is free here)": "电脑的内存（默认：不限，或这里的空闲内存）",
     "what you want": "你的要求",
+    "memory of each card that what is proposed leaves free; 0 fills it to the edge (default: 0.5, of small cards less)": "建议的方案在每张显卡上留空的显存；0 表示用满（默认 0.5，小显卡更少）",
     "tokens of context each slot must have, such as 64k": "每个槽位至少多少 token 的上下文，例如 64k",
     "requests served at the same time (default: 1)": "同时处理几个请求（默认：1）",
     "what matters most: this set-up comes first": "最看重什么：这种配置排在最前",

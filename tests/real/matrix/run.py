@@ -30,7 +30,9 @@ class Raw(NamedTuple):
 def run(setup, limit=LIMIT, question=PROMPT):
     """What the client's program makes of a set-up."""
     raw = run_words(setup.client.command(question), setup.home, {**setup.client.shell(), **setup.env}, limit)
-    return Ran(setup.client.answered(raw.status, raw.out), f"{raw.err}\n{raw.out}")  # as on a screen: the answer comes last
+    return Ran(
+        setup.client.answered(raw.status, raw.out), f"{raw.err}\n{raw.out}"
+    )  # as on a screen: the answer comes last
 
 
 def run_words(argv, home, env, limit):
