@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from doctor.secrets import Vault
 
 NO_COMMAND = "the text holds no launch command"
-_UNIT = re.compile(r"^\s*ExecStart=", re.MULTILINE)
-_UNIT_SETS = re.compile(r"^\s*Environment=(.+)$", re.MULTILINE)
-_UNIT_FILE = re.compile(r"^\s*EnvironmentFile=", re.MULTILINE)
+_UNIT = re.compile(r"^[ \t]*ExecStart=", re.MULTILINE)
+_UNIT_SETS = re.compile(r"^[ \t]*Environment=(.+)$", re.MULTILINE)
+_UNIT_FILE = re.compile(r"^[ \t]*EnvironmentFile=", re.MULTILINE)
 _SHELL_SETS = re.compile(r"^(?:\S{0,80}[$#>❯➜]\s+)?\s*(?:export\s+|set\s+|\$env:)(.+)$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)
 

@@ -26,6 +26,8 @@ class Unknown:
 
 
 MAX_NUMBER = 1 << 100
+MAX_TEXT = 1 << 16
+"""Characters of one text of saved facts. The longest there is is a command line."""
 
 Fact = Union[T, None, Unknown]
 
@@ -87,6 +89,8 @@ def from_json(kind: Any, data: Any, where: str = "facts") -> Any:
         data = float(data) if kind is float else data
     if kind is Any:
         return data
+    if isinstance(data, str):
+        _expect(len(data) <= MAX_TEXT, where, f"a text of at most {MAX_TEXT} characters")
     _expect(isinstance(data, kind) and not (kind is int and isinstance(data, bool)), where, f"a {kind.__name__}")
     return data
 
@@ -96,7 +100,7 @@ def _from_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
         _expect(type(None) in members, where, "a value")
         return None
     if Unknown in members and isinstance(data, dict) and set(data) == {"unknown"}:
-        return Unknown(str(data["unknown"]))
+        return Unknown(str(data["unknown"])[:MAX_TEXT])
     for member in members:
         if member is Unknown or member is type(None):
             continue

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doctor.launch.definition import Siblings
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)\s+(.*)", re.DOTALL)
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+_PAIR = re.compile(r"(?<!\w)([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 _OPEN = re.compile(r"\$\{?[A-Za-z_]")
 
 

@@ -10,7 +10,7 @@ from doctor.launch.definition import VALUE_LIMIT, DefinitionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*[=:]\s*(.*?)\s*")
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_][\w.-]*)\s*[=:]\s*(.*)")
 _REFERENCE = re.compile(r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])((?:[^{}]|\{[^{}]*\})*))?\})")
 _VARIABLES_LIMIT = 2000
 _NESTED = 4
@@ -20,15 +20,16 @@ def read_dotenv(text: str, *, fill: bool = True) -> dict[str, tuple[str, int]]:
     """Name -> (value, line). Raises DefinitionError when values grow without bound."""
     found: dict[str, tuple[str, int]] = {}
     for number, row in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        row = row.strip()
         match = _LINE.fullmatch(row)
-        if match is None or row.lstrip().startswith("#") or len(found) >= _VARIABLES_LIMIT:
+        if match is None or row.startswith("#") or len(found) >= _VARIABLES_LIMIT:
             continue
         raw = match[2]
         quote = raw[:1]
         if quote in ("'", '"') and raw.find(quote, 1) > 0:
             value = raw[1 : raw.find(quote, 1)]
         else:
-            value = re.sub(r"(?:^|\s+)#.*", "", raw)
+            value = re.split(r"(?:^|\s)#", raw, maxsplit=1)[0].rstrip()
             quote = ""
         if fill and quote != "'":
             value = fill_in(value, {name: set_to for name, (set_to, _) in found.items()}, number)

@@ -16,11 +16,11 @@ _DOCKER_NAME = re.compile(
     r"(?:Dockerfile|Containerfile)(?:\.[\w.-]+)?|[\w.-]+\.(?:dockerfile|containerfile)", re.IGNORECASE
 )
 _SWAP_NAME = re.compile(r"llama-?swap[\w.-]*\.ya?ml", re.IGNORECASE)
-_UNIT_SECTION = re.compile(r"^\s*\[Service\]", re.MULTILINE)
+_UNIT_SECTION = re.compile(r"^[ \t]*\[Service\]", re.MULTILINE)
 _INI_SECTION = re.compile(r"^\[[^\]\n]+\]", re.MULTILINE)
 _INI_PAIR = re.compile(r"^[A-Za-z_][\w.-]*[ \t]*=", re.MULTILINE)
-_FROM = re.compile(r"^\s*FROM\s", re.MULTILINE | re.IGNORECASE)
-_PARAMETER = re.compile(r"^\s*(?:PARAMETER|TEMPLATE|SYSTEM)\s", re.MULTILINE | re.IGNORECASE)
+_FROM = re.compile(r"^[ \t]*FROM\s", re.MULTILINE | re.IGNORECASE)
+_PARAMETER = re.compile(r"^[ \t]*(?:PARAMETER|TEMPLATE|SYSTEM)\s", re.MULTILINE | re.IGNORECASE)
 _SHEBANG = re.compile(r"#!.*\b(?:ba|da|z|k|a)?sh\b")
 
 FOUND_BY_THEMSELVES = re.compile(

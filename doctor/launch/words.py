@@ -14,10 +14,10 @@ WORD_LIMIT = 4096
 QUOTE_LINES = 20
 
 _WINDOWS = re.compile(
-    r"(?:^|[\s\"'&=])(?:[A-Za-z]:\\|\.{1,2}\\|\\\\\w)|\.exe\b|\^[ \t]*$|^\s*(?:set|start)\s",
+    r"(?:^|[\s\"'&=])(?:[A-Za-z]:\\|\.{1,2}\\|\\\\\w)|\.exe\b|\^[ \t]*$|^[ \t]*(?:set|start)\s",
     re.MULTILINE | re.IGNORECASE,
 )
-_POWERSHELL = re.compile(r"(?<![`\w])`[ \t]*$|^\s*&\s|\$env:", re.MULTILINE | re.IGNORECASE)
+_POWERSHELL = re.compile(r"(?<![`\w])`[ \t]*$|^[ \t]*&\s|\$env:", re.MULTILINE | re.IGNORECASE)
 _CONTINUED = re.compile(r"[\\`^][ \t]*\n")
 _PROMPT = re.compile(
     r"^[ \t]*(?:(?:\([\w.:~/-]{1,40}\)[ \t]+)?(?:"  # (venv)

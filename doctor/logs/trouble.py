@@ -29,7 +29,7 @@ _HARMLESS = re.compile(
 # What a program calls information or debugging is no trouble to it; what was typed is no program's word.
 _CALM = re.compile(
     r"^\s*(?:\$|❯|➜|PS [A-Za-z]:[^>]{0,200}>)\s+\S"
-    r"|^\s*\d+\.\d\d\.\d{3}\.\d{3} [ID] |\blevel\W{1,4}(?:info|debug|trace)\b|^\S*\s?\S*\s?\W?(?:INFO|DEBUG|TRACE)\b",
+    r"|^\s*\d+\.\d\d\.\d{3}\.\d{3} [ID] |\blevel\W{1,4}(?:info|debug|trace)\b|^\S{0,80}\s?\S{0,80}\s?\W?(?:INFO|DEBUG|TRACE)\b",
     re.IGNORECASE,
 )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doctor.engine.finding import Advice, Finding, Report
     from doctor.report.text import Subject
 
-_SPECIAL = re.compile(r"([\\*_\[\]|~!])|^(\s*)([#+-]|\d+\.)(?=\s)", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\*_\[\]|~!])|^([^\S\n]*)([#+-]|\d+\.)(?=\s)", re.MULTILINE)
 _ACTIVE = re.compile(r"(?<=[@#])(?=\w)|(?<=://)|(?<=www\.)")
 """Where GitHub would see a mention, an issue or an address: something invisible goes between."""
 

@@ -55,8 +55,8 @@ def _set_lines(text: str) -> list[tuple[int, str, str]]:
 
 def _new_line(text: str, name: str, value: str) -> str:
     """A line in the language of the others."""
-    if re.search(r"^\s*\$env:", text, re.MULTILINE | re.IGNORECASE):
+    if re.search(r"^[ \t]*\$env:", text, re.MULTILINE | re.IGNORECASE):
         return f"$env:{name} = {quoted(value, chr(39))}"
-    if re.search(r"^\s*set\s+-\w*x", text, re.MULTILINE):
+    if re.search(r"^[ \t]*set[ \t]+-\w*x", text, re.MULTILINE):
         return f"set -gx {name} {quoted(value)}"
     return f"export {name}={quoted(value)}"
