@@ -9,17 +9,17 @@ from doctor.facts.clients.assemble import Configured, Kind, client
 from doctor.facts.clients.data_file import DataFile, Key
 from doctor.facts.clients.json_file import read_json
 from doctor.facts.clients.places import Found, Places, as_number, at
-from doctor.facts.clients.program import Program, separators
+from doctor.facts.clients.program import Program, installation, separators
 from doctor.facts.clients.record import Setting, writable
-from doctor.facts.record import Fact, Unknown
+from doctor.facts.record import Fact, Unknown, known
 
 if TYPE_CHECKING:
     from doctor.facts.clients.record import Client, Credential
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
-# packages/coding-agent/docs/{models,settings}.md of github.com/earendil-works/pi (02c271570, 01b7d1059); not run. What it adds
-# to a base URL is what the SDKs of OpenAI, Anthropic and Google add.
+# Measured with 0.74.2, but for Google's protocol and how later versions write variables, which packages/coding-agent/docs of
+# github.com/earendil-works/pi tell (models.md 02c271570, settings.md 01b7d1059).
 KIND = Kind("pi", "pi", Program(("pi",), "@earendil-works/pi-coding-agent"), "openai-chat")
 NO_SIGN = KIND._replace(program=Program())
 """Without settings of its own a program of so short a name may be any."""
@@ -44,6 +44,8 @@ BUILT_IN = {"anthropic": "anthropic-messages", "openai": "openai-responses", "go
 ASSUMED_WINDOW = 128_000
 """Tokens of a model of models.json without a contextWindow."""
 MOST = 8
+PLAIN_NAMES = (0, 74)
+"""The last release that was measured to take a bare NAME for a variable, and $NAME for the key itself."""
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _OLD_REFERENCE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
@@ -132,17 +134,29 @@ def _keys(places: Places, file: DataFile, auth: DataFile, name: Key, header: str
     """The key of auth.json, then the provider's. Where there is none pi does not offer the models: an empty key."""
     if auth.problem:
         return Unknown(auth.problem)
-    written = at(file, "providers", name, "apiKey")
-    for item in written:
-        if item.value.startswith("!"):
-            # A command: nobody knows its output before it runs.
-            written = [item._replace(value="$(command)", pointer=None)]
-        elif _OLD_REFERENCE.fullmatch(item.value) and places.variable(item.value):
-            return Unknown(
-                "the key is the name of a variable: older versions of pi send its value, newer ones the name"
-            )
-    missing = [Found(f"providers.{name}.apiKey", "", file.path, file.line("providers", name))]
-    stored = at(auth, str(name), "key")
     if isinstance(auth.get(str(name), "access"), str):
         return ()  # a login, not a key
-    return places.credential(header, stored, places.resolved(written or ([] if stored else missing), _REFERENCE))
+    stored, written = at(auth, str(name), "key"), at(file, "providers", name, "apiKey")
+    resolved = _resolved(places, written[0]) if written else []
+    if resolved is None and not stored:
+        return Unknown("the key is the name of a variable: older versions of pi send its value, newer ones the name")
+    missing = [Found(f"providers.{name}.apiKey", "", file.path, file.line("providers", name))]
+    found = [*stored, *(resolved or [])] or missing
+    both = file.get("providers", name, "authHeader") is True and header != "authorization"
+    return tuple(
+        key for kind in (*(("authorization",) if both else ()), header) for key in places.credential(kind, found)
+    )
+
+
+def _resolved(places: Places, item: Found) -> list[Found] | None:
+    """The key that is sent for what is written; None where that depends on a version that is not known."""
+    if item.value.startswith("!"):
+        # A command: nobody knows its output before it runs.
+        return [item._replace(value="$(command)", pointer=None)]
+    version = known(installation(places.outside, KIND.program)[1])
+    old = version is not None and tuple(int(part) for part in version.split(".")[:2]) <= PLAIN_NAMES
+    if old:
+        return places.variable(item.value)[:1] or [item]
+    if version is None and _OLD_REFERENCE.fullmatch(item.value) and places.variable(item.value):
+        return None
+    return places.resolved([item], _REFERENCE)

@@ -144,6 +144,30 @@ def test_pis_stored_key_comes_first_and_an_old_name_of_a_variable_is_not_known(t
     assert isinstance(client.credentials, Unknown)
 
 
+@pytest.mark.parametrize(
+    ("written", "problems", "name"),
+    [
+        ("LOCAL_KEY", (), "LOCAL_KEY"),
+        ("$LOCAL_KEY", ("placeholder",), "providers.llama.apiKey"),
+        ("GONE_KEY", (), "providers.llama.apiKey"),
+    ],
+)
+def test_pi_0_74_takes_a_bare_name_for_a_variable(written, problems, name, tmp_path):
+    """As 0.74.2 did when it was run: Bearer with the value, with $LOCAL_KEY, with GONE_KEY."""
+    files = {
+        "bin/node_modules/@earendil-works/pi-coding-agent/package.json": {
+            "name": "@earendil-works/pi-coding-agent",
+            "version": "0.74.2",
+        }
+    }
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/pi").write_text("#!/bin/sh\n")
+    (tmp_path / "bin/pi").chmod(0o755)
+    (client,) = every("pi_agent", tmp_path, {MODELS: pi(apiKey=written), **files}, LOCAL_KEY=KEY)
+    assert client.version == "0.74.2"
+    assert [(key.name, key.problems) for key in client.credentials] == [(name, problems)]
+
+
 # --- OpenHands --------------------------------------------------------------------------------------------------------
 
 TERMINAL, PAGE = "home/.openhands/agent_settings.json", "home/.openhands/settings.json"

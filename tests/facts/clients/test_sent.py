@@ -19,6 +19,7 @@ MODULES = {
     "cline": "cline",
     "continue": "continue_dev",
     "gemini-cli": "gemini_cli",
+    "pi": "pi_agent",
 }
 CASES = [
     (folder, module, case)
