@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from doctor.outside import Outside
     from doctor.secrets import Vault
 
-# docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/use-byok-models, and the text of `copilot help providers` in
-# github.com/ollama/ollama/issues/15585; not run.
+# Measured with 1.0.102, but for the key of a command and the limits, which docs.github.com (use-byok-models) and the text of
+# `copilot help providers` in github.com/ollama/ollama/issues/15585 tell.
 KIND = Kind("copilot-cli", "Copilot CLI", Program(("copilot",), "@github/copilot"), "openai-chat")
 NO_SIGN = KIND._replace(program=Program())
 """Without its variables the program talks to GitHub alone, and another program has the same name."""

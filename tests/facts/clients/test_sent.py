@@ -20,6 +20,7 @@ MODULES = {
     "continue": "continue_dev",
     "gemini-cli": "gemini_cli",
     "pi": "pi_agent",
+    "copilot-cli": "copilot_cli",
 }
 CASES = [
     (folder, module, case)
