@@ -101,7 +101,7 @@ ROOTED = (claude_code, goose)
 """Those that append /v1 themselves."""
 UNROOTED = [make for make in CLIENTS if make not in ROOTED]
 KNOWS_A_WINDOW = [make for make in CLIENTS if make not in (cline, aider, droid)]
-KNOWS_PROXIES = [make for make in CLIENTS if make not in (droid, pi)]
+KNOWS_PROXIES = [make for make in CLIENTS if make is not droid]
 
 
 def server(**fields):

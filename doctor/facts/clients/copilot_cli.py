@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 # Measured with 1.0.102, but for the key of a command and the limits, which docs.github.com (use-byok-models) and the text of
 # `copilot help providers` in github.com/ollama/ollama/issues/15585 tell.
-KIND = Kind("copilot-cli", "Copilot CLI", Program(("copilot",), "@github/copilot"), "openai-chat")
+KIND = Kind(
+    "copilot-cli", "Copilot CLI", Program(("copilot",), "@github/copilot"), "openai-chat", proxies=("http", "https")
+)
 NO_SIGN = KIND._replace(program=Program())
 """Without its variables the program talks to GitHub alone, and another program has the same name."""
 BASE = "COPILOT_PROVIDER_BASE_URL"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Measured with 0.74.2, but for Google's protocol and how later versions write variables, which packages/coding-agent/docs of
 # github.com/earendil-works/pi tell (models.md 02c271570, settings.md 01b7d1059).
-KIND = Kind("pi", "pi", Program(("pi",), "@earendil-works/pi-coding-agent"), "openai-chat")
+KIND = Kind("pi", "pi", Program(("pi",), "@earendil-works/pi-coding-agent"), "openai-chat", proxies=("http", "https"))
 NO_SIGN = KIND._replace(program=Program())
 """Without settings of its own a program of so short a name may be any."""
 
