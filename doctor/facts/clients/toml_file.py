@@ -19,7 +19,9 @@ TABLE_LINE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]")
 PAIR_LINE = re.compile(rf"\s*({_DOTTED})\s*=")
 _NAME = re.compile(_PART)
 _AT_LINE = re.compile(r"\bline (\d{1,7})\b")
-_DEEP = re.compile(r"(?<![\w-])(?:[\w-]+\s*\.\s*){32}", re.ASCII)  # the parser takes quadratic time for a key of many parts
+_DEEP = re.compile(
+    r"(?<![\w-])(?:[\w-]+\s*\.\s*){32}", re.ASCII
+)  # the parser takes quadratic time for a key of many parts
 LONG_TEXT = re.compile("\"\"\"|'''")
 
 

@@ -80,7 +80,7 @@ def speed(climb: Climb) -> Step:
     said = "; ".join(parts)
     patience = climb.target.patience
     if seconds and patience and seconds > patience:
-        return failed("prefill-above-timeout", f"{said}, and it waits {_duration(patience)}")
+        return failed("prefill-above-timeout", "; ".join([said, f"it waits {_duration(patience)}"]))
     return warned("prefill-slow", said) if seconds and seconds > PATIENCE else passed(said)
 
 

@@ -56,6 +56,8 @@ ASKING = {
     "too little came to measure": "返回太少，测不了",
     "reads {n} tokens/s; writes {n} tokens/s": "读入 {0} token/秒，生成 {1} token/秒",
     "reads {n} tokens/s; writes {n} tokens/s; {}'s first request takes {n} s to read": "读入 {0} token/秒，生成 {1} token/秒；{2} 的第一个请求要读 {3} 秒",
+    "reads {n} tokens/s; writes {n} tokens/s; {}'s first request takes {n} s to read; it waits {n} s": "读入 {0} token/秒，生成 {1} token/秒；{2} 的第一个请求要读 {3} 秒，而它只等 {4} 秒",
+    "it waits {n} s": "它只等 {0} 秒",
     "{}; no other spelling of it is known either": "{0}；其他写法也都不通",
     "pages of {w} may ask": "{0} 的网页可以访问",
     "the key holds characters that no header can carry": "密钥里有请求头不能携带的字符",

@@ -1,6 +1,14 @@
 """Why something was not looked at, or is not known."""
 
 LOOKING = {
+    "no COPILOT_PROVIDER_MAX_PROMPT_TOKENS is set: it assumes a window": "没有设置 COPILOT_PROVIDER_MAX_PROMPT_TOKENS：它自己假定一个窗口",
+    "Droid's documentation names no setting for the window of a custom model": "Droid 的文档没有给出自定义模型窗口大小的设置",
+    "no GOOSE_CONTEXT_LIMIT is set: Goose takes the window from the server or assumes one": "没有设置 GOOSE_CONTEXT_LIMIT：Goose 从服务读取窗口大小，或自己假定",
+    "each user of LibreChat enters a key": "LibreChat 的每个用户各自输入密钥",
+    "no context is set for this model in tokenConfig": "tokenConfig 里没有设置这个模型的上下文",
+    "no max_input_tokens is set: LiteLLM takes the window from a table of names": "没有设置 max_input_tokens：LiteLLM 按模型名从表里取窗口大小",
+    "the key is the name of a variable: older versions of pi send its value, newer ones the name": "密钥写的是变量名：旧版 pi 发送变量的值，新版发送变量名本身",
+    "pi knows the windows of its own models": "pi 自己知道它的模型的窗口大小",
     "the address given": "命令行给出的地址",
     "the launch command": "启动命令",
     "the default address": "默认地址",
