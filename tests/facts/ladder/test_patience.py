@@ -31,7 +31,7 @@ def test_the_first_request_is_held_against_what_the_client_waits(seconds, patien
     way.found |= {"prefill": 100.0, "decode": 10.0, "first_request_seconds": seconds}
     step = speed(way)
     assert (step.state, step.reason) == expected
-    assert expected[1] != "prefill-above-timeout" or step.detail.endswith("takes 120 s to read, and it waits 90 s")
+    assert expected[1] != "prefill-above-timeout" or step.detail.endswith("takes 120 s to read; it waits 90 s")
 
 
 def test_a_client_without_tools_is_not_asked_to_call_one():
