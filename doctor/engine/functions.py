@@ -10,7 +10,7 @@ import shlex
 from typing import Any
 
 from doctor.facts.record import Unknown
-from doctor.facts.urls import is_local, parse_address, same_server
+from doctor.facts.urls import is_local, listening_url, parse_address, same_server
 from doctor.launch.quoting import split_command
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
@@ -201,6 +201,30 @@ def _nearest(text: Any, items: Any) -> Any:
     return lower[close[0]] if close else None
 
 
+def _address(*places: Any) -> str:
+    """http://host:port of the first place that is known: a URL, host:port, or a launch command. HOST:PORT when none is."""
+    for place in places:
+        if not _has(place):
+            continue
+        if not isinstance(place, str):  # a launch command: where its server listens
+            numbers = [getattr(place, name, None) for name in ("published_port", "port")]
+            port = next((value for value in numbers if isinstance(value, int)), None if _unknown(numbers[1]) else 8080)
+            host, prefix = (getattr(place, name, None) for name in ("host", "api_prefix"))
+            if port is None or _unknown(host):
+                continue
+            return listening_url(host or "", port, prefix if _has(prefix) else "")
+        found = parse_address(place)
+        if not found.problem:
+            return found.root
+    return "http://HOST:PORT"
+
+
+def _port(*places: Any) -> str:
+    """The port of the first place that is known; PORT when none is."""
+    url = _address(*places)
+    return "PORT" if url.endswith(":PORT") else str(parse_address(url).port)
+
+
 FUNCTIONS: dict[str, Any] = {
     "known": lambda value: _has(value),
     "absent": _absent,
@@ -216,6 +240,8 @@ FUNCTIONS: dict[str, Any] = {
     "quote": _text(_quoted),
     "basename": _text(lambda path: path.replace("\\", "/").rpartition("/")[2]),
     "place": _place,
+    "address": _address,
+    "port": _port,
     "same_server": _text(lambda url, base: same_server(url, str(base))),
     "is_local": _text(is_local),
     "host": _text(lambda url: parse_address(url).host),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.facts import DERIVED, SUBJECTS, Facts
 from doctor.facts.record import Unknown, known
+from doctor.facts.urls import listening_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,12 +212,7 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
         return option, GIVEN
     if started is not None and not (known(started.source) == "folder" and not _on_this_machine(started)):
         port = known(started.published_port) or known(started.port) or 8080
-        host = known(started.host) or ""
-        prefix = (known(started.api_prefix) or "").strip("/")
-        host = _ANY_HOST.get(host, host)
-        if ":" in host and not host.startswith("["):
-            host = f"[{host}]"
-        return f"http://{host}:{port}" + (f"/{prefix}" if prefix else ""), FROM_LAUNCH
+        return listening_url(known(started.host) or "", port, known(started.api_prefix) or ""), FROM_LAUNCH
     local = [client for client in clients if (base := known(client.base_url)) and is_loopback(base.value)]
     # A client whose server answers says more than one whose server may be long gone.
     for client in sorted(local, key=lambda client: known(client.port_open) is not True):

@@ -46,6 +46,14 @@ class Address(NamedTuple):
     problem: str
 
 
+def listening_url(host: str, port: int, prefix: str) -> str:
+    """Where a server is asked that listens at `host` ("" and "0.0.0.0": everywhere), on the machine it runs on."""
+    host = _EVERYWHERE.get(host.strip("[]"), host) or "127.0.0.1"
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    prefix = prefix.strip("/")
+    return f"http://{host}:{port}" + (f"/{prefix}" if prefix else "")
+
+
 def parse_address(text: str) -> Address:
     """An address from a URL with or without scheme, trailing slash, /v1 or a whole endpoint."""
     text = text.strip().strip("\"'").strip()

@@ -7,8 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
-from doctor.report.fact_words import evidence_words, fact_name
-from doctor.report.spoken import spoken
+from doctor.report.fact_words import evidence_words, not_checked_rows
 from doctor.report.subjects import name_of
 from doctor.report.words import colon, say
 
@@ -45,9 +44,7 @@ def render(report: Report, subjects: tuple[Subject, ...], lang: str) -> str:
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing:
         lines += ["<details>", f"<summary>{say('not_checked', lang)}{colon(lang)}{len(missing)}</summary>", ""]
-        lines += [
-            f"- {_text(fact_name(item.check, lang))}{colon(lang)}{_text(spoken(item.reason, lang))}" for item in missing
-        ]
+        lines += [f"- {_text(names)}{colon(lang)}{_text(why)}" for names, why in not_checked_rows(missing, lang)]
         lines += ["", "</details>", ""]
     return "\n".join([*lines, f"<sub>llama-doctor {__version__}</sub>"]) + "\n"
 

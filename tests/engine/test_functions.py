@@ -69,3 +69,25 @@ def test_place():
     assert place(Setting("x", "y", "environment", None, "~/.bashrc:2")) == "environment, ~/.bashrc:2"
     assert place(None) is None
     assert place(Unknown("why")) == Unknown("why")
+
+
+LAUNCH = replace(not_collected(Launch, "x"), published_port=None, port=9000, host="0.0.0.0", api_prefix="/llm")
+
+
+@pytest.mark.parametrize(
+    ("places", "url", "port"),
+    [
+        ((), "http://HOST:PORT", "PORT"),
+        ((None, Unknown("x")), "http://HOST:PORT", "PORT"),
+        (("http://127.0.0.1:8081/v1",), "http://127.0.0.1:8081", "8081"),
+        (("127.0.0.1:8081",), "http://127.0.0.1:8081", "8081"),
+        ((Unknown("x"), "https://gw.example/api/v1/chat/completions"), "https://gw.example/api", "443"),
+        (("http://", "http://h:1"), "http://h:1", "1"),
+        ((LAUNCH,), "http://127.0.0.1:9000/llm", "9000"),
+        ((replace(LAUNCH, port=None, api_prefix=None),), "http://127.0.0.1:8080", "8080"),
+        ((replace(LAUNCH, port=Unknown("filled in by the shell")),), "http://HOST:PORT", "PORT"),
+        ((replace(LAUNCH, host="192.0.2.7"), "http://127.0.0.1:1"), "http://192.0.2.7:9000/llm", "9000"),
+    ],
+)
+def test_address_and_port(places, url, port):
+    assert (FUNCTIONS["address"](*places), FUNCTIONS["port"](*places)) == (url, port)

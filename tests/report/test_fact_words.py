@@ -2,8 +2,9 @@
 
 import pytest
 
+from doctor.engine.finding import NotChecked
 from doctor.report.fact_names import FIELDS, VALUES
-from doctor.report.fact_words import fact_name, fact_words
+from doctor.report.fact_words import fact_name, fact_words, not_checked_rows
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,15 @@ def test_words_and_units(fact, english, chinese):
 
 def test_names_of_facts():
     assert fact_name("gguf", "en") == "model" and fact_name("launch.ctx_size", "zh") == "启动命令，-c"
+
+
+def test_what_one_reason_is_about_is_one_row():
+    items = [NotChecked("build.number", "no llama-server found"), NotChecked("build.age_days", "no llama-server found")]
+    items += [NotChecked("server", "no result within 8 s"), NotChecked("gpu.devices", "no llama-server found")]
+    assert not_checked_rows(items, "en") == [
+        ("build, number, age, GPU, devices", "no llama-server found"),
+        ("server", "no result within 8 s"),
+    ]
 
 
 def test_every_name_is_there_in_both_languages():

@@ -114,8 +114,12 @@ def test_slow_reports_keep_their_rank(name, least):
 
 
 def without_optional(text):
-    """A text as it reads when nothing is known: without its [[ ]], its {default(…)} filled."""
-    return re.sub(r"\{default\(.*?\)\}", "…", re.sub(r"\[\[.*?\]\]", "", text)).replace("{{", "").replace("}}", "")
+    """A text as it reads when nothing is known: without its [[ ]], its {default(…)} and the like filled."""
+    return (
+        re.sub(r"\{(?:default|address|port)\(.*?\)\}", "…", re.sub(r"\[\[.*?\]\]", "", text))
+        .replace("{{", "")
+        .replace("}}", "")
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -126,6 +130,20 @@ def test_texts_read_well_when_nothing_is_known(rule):
         assert "{" not in without_optional(text.zh)
     finding = advise(rule, lang="en", evidence=())
     assert finding.remedies
+
+
+OTHER_PLACEHOLDERS = re.compile(
+    r"(?:地址|主机|域名):端口|127\.0\.0\.1:(?:PORT|端口)|\bADDRESS/|http://(?:IP|地址|主机)\b|<(?:host|port|ip)>|YOUR_"
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_an_address_that_is_not_known_is_written_in_one_way(rule):
+    texts = [text.get(lang) for text in (rule.title, rule.why, rule.decide) for lang in ("en", "zh")]
+    texts += [words for remedy in rule.remedies for words in (*remedy.text, remedy.command)]
+    assert [text for text in texts if OTHER_PLACEHOLDERS.search(text)] == [], (
+        "HOST:PORT, or {address(…)} where it can be known"
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
