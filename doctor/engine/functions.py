@@ -212,7 +212,7 @@ def _address(*places: Any) -> str:
             host, prefix = (getattr(place, name, None) for name in ("host", "api_prefix"))
             if port is None or _unknown(host):
                 continue
-            return listening_url(host or "", port, prefix if _has(prefix) else "")
+            return listening_url(host or "", port, str(prefix) if _has(prefix) else "")
         found = parse_address(place)
         if not found.problem:
             return found.root

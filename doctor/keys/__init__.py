@@ -31,6 +31,8 @@ _RARE = re.compile(r"value|mysql|mariadb|7z|zip|sshpass|login|redis-cli|-passwor
 """Words one of which stands in every text that `rare` finds a key in."""
 _REQUESTS = ("curl", "wget", "sshpass")
 
+_WORD: re.Pattern[str] = re.compile(r"[^\s,]+")
+
 
 def hide_keys(text: str, put: Put) -> str:
     """The text with `put(key)` in place of everything that looks like a key."""
@@ -79,7 +81,8 @@ def _hide(found: re.Match[str], strength: int, put: Put) -> str:
     more = groups.get("more")
     if not more:
         return whole[:start] + hidden + whole[end:]
-    return whole[:start] + hidden + whole[end : -len(more)] + re.sub(r"[^\s,]+", lambda word: _shown(word, put), more)
+    others = _WORD.sub(lambda word: _shown(word, put), more)
+    return whole[:start] + hidden + whole[end : -len(more)] + others
 
 
 def _hide_words(value: str, strength: int, put: Put) -> str:

@@ -130,7 +130,10 @@ def _container_toolkit(outside: Outside) -> str | None:
 
 def _with(compilers: Any, what: Callable[[tuple[HostCompiler, ...]], Fact[HostCompiler]]) -> Fact[HostCompiler]:
     """What follows from the compilers here; unknown where they are."""
-    return compilers if isinstance(compilers, Unknown) else attempt(lambda: what(compilers))
+    if isinstance(compilers, Unknown):
+        return compilers
+    found: Fact[HostCompiler] = attempt(lambda: what(compilers))
+    return found
 
 
 def _limits(outside: Outside, nvcc: Fact[str], version: Fact[str], toolkits: Fact[tuple[Toolkit, ...]]) -> Limits:
