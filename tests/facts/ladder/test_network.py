@@ -83,7 +83,7 @@ def test_an_address_to_listen_on():
     with serving(vllm()) as (url, _):
         ladder = climb(url.replace("127.0.0.1", "0.0.0.0") + "/v1")
     assert ladder.failed is None and ladder.reasons == ("wildcard-address",)
-    assert ladder.other_address == url
+    assert ladder.other_address == url + "/v1"
 
 
 ROUTE = "Iface\tDestination\tGateway\nlo\t0000007F\t00000000\neth0\t00000000\t010011AC\n"
