@@ -127,7 +127,7 @@ def _restarts(samples: Sequence[Sample]) -> int:
                 count += 1
             answered, away, pid = True, False, now
         elif sample.server.state in ("refused", "loading"):
-            away = True
+            away, pid = True, None  # the new process may be found some looks later: that is the same restart
     return count
 
 

@@ -71,6 +71,7 @@ def test_the_log_counts_where_the_server_tells_nothing():
         ("refused loading ok", "0 1 1", 0),  # it is only starting
         ("ok refused ok", "1 0 2", 1),
         ("ok refused refused loading ok ok refused ok", "1 0 0 2 2 2 0 3", 2),
+        ("ok refused ok ok ok", "1 0 0 0 2", 1),  # its process is found some looks later
         ("ok ok", "1 2", 1),  # between two looks
         ("ok timeout ok", "1 1 1", 0),  # busy is not gone
     ],
