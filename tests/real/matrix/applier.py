@@ -10,6 +10,8 @@ import re
 import shlex
 import subprocess
 
+from tests.real.matrix.clients import program
+from tests.real.matrix.run import run_words
 from tests.real.matrix.servers import NotRun
 
 _URL = r"(https?://[^\s,;)`\"']+)"
@@ -35,6 +37,14 @@ def _command(command, text, setup):
         return _shell(command, setup)
     if command.startswith("llama-server"):
         return _restart(command, setup)
+    if command.startswith("cline auth "):
+        found = program("cline")
+        if found is None:
+            setup.client.auth(setup, shlex.split(command))
+        else:
+            run_words([found, *shlex.split(command)[1:]], setup.home, {}, 20)
+            setup.reload()
+        return True
     if command.startswith(("until ", "python3 ", "curl ")):
         env = {"PATH": os.environ["PATH"], "HOME": str(setup.home)}
         subprocess.run(["bash", "-c", command], env=env, cwd=setup.home, timeout=40, check=True, capture_output=True)

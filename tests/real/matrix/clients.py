@@ -331,10 +331,20 @@ class Cline(Kind):
         }
 
     def reads(self, home, _):
-        table = _json(home / self.settings)["providers"]["openai-compatible"]["settings"]
+        providers = _json(home / self.settings)["providers"]
+        if "openai-compatible" not in providers:
+            raise NoRequest("")
+        table = providers["openai-compatible"]["settings"]
         key = table.get("apiKey", "").strip()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return Sent(f"{table['baseUrl'].rstrip('/')}/chat/completions", headers, table["model"], self.wire)
+
+    def auth(self, setup, words):
+        """What `cline auth` writes, where it is not installed."""
+        options = dict(zip(words[2::2], words[3::2], strict=True))
+        self.sound(setup)
+        for name, option in ((self.base, "-b"), (self.model, "-m"), (self.key, "-k")):
+            setup.put(name, options[option])
 
     def command(self, question=PROMPT):
         found = program("cline")

@@ -246,7 +246,7 @@ def slow(seconds):
 
 def error_in_stream():
     """A server that fails in the middle of an answer and says so there."""
-    said = b'{"error":{"code":500,"message":"Compute error.","type":"server_error"}}'
+    said = b'{"error":{"code":500,"message":"the answer was broken off","type":"server_error"}}'
 
     def change(handler, block):
         if is_answer(handler) and block.startswith(b"data:") and b"role" not in block and b"_start" not in block:

@@ -65,12 +65,12 @@ def prefix_missing(setup, _):
     pass
 
 
-@fault("url-wrong-path", ("claude-code", "cline", "aider", "openai-sdk", "anthropic-sdk"))
+@fault("url-wrong-path", ("claude-code", "aider", "openai-sdk", "anthropic-sdk"))
 def scheme_missing(setup, _):
     setup.point(base_of(setup).removeprefix("http://"))
 
 
-@fault("url-wrong-path", ("claude-code", "codex", "opencode", "qwen-code", "cline", "openai-sdk"))
+@fault("url-wrong-path", ("claude-code", "codex", "opencode", "qwen-code", "openai-sdk"))
 def base_in_quotes(setup, _):
     setup.point(f'"{base_of(setup)}"')
 

@@ -25,7 +25,7 @@ def old_server(setup, stack, path):
     setup.update = update
 
 
-@fault("tools-not-enabled", words=(*SOUND, "--no-jinja"), own=True)
+@fault(("tools-not-enabled", "chat-template-error"), words=(*SOUND, "--no-jinja"), own=True)
 def tools_off(setup, _):
     pass
 

@@ -38,10 +38,18 @@ def other_package_without_v1(setup, _):
     setup.point(f"http://127.0.0.1:{setup.command.port}")
 
 
-@fault(IN_VAIN, ("claude-code", "opencode", "cline"), seen=(CHECK,))
+@fault(IN_VAIN, ("claude-code", "opencode"), seen=(CHECK,))
 def settings_file_broken(setup, _):
     path = setup.client.settings
     setup.files[path] = json.dumps(setup.files[path], indent=2).replace(",\n", "\n", 1)
+
+
+@fault(IN_VAIN, ("cline",), seen=(CHECK,))
+def settings_thrown_away(setup, _):
+    """What Cline leaves of a file that it cannot use (3.0.65)."""
+    entry = {"settings": {"provider": "cline", "model": "aion-labs/aion-3.5"}}
+    kept = {"cline": {**entry, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}
+    setup.files[setup.client.settings] |= {"lastUsedProvider": "cline", "providers": kept}
 
 
 def read_anew(setup, ask):
