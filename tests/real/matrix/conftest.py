@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from doctor.engine.load import load
+from doctor.outside import Outside
 from tests.real.matrix import models, servers
 from tests.real.matrix.clients import PLACES, SDK
 
@@ -15,7 +17,8 @@ STARTED_WITH = dict(os.environ)
 
 @pytest.fixture(scope="session")
 def matrix_models(tmp_path_factory):
-    """name -> path of a model."""
+    """name -> path of a model. The rules are compiled by now: a cell in which a server is loading does not wait for that."""
+    load(Outside())
     folder = tmp_path_factory.mktemp("matrix")
     return {
         "model": models.agent_model(folder / "tiny.gguf"),
