@@ -1,5 +1,6 @@
 """A set-up: a home with one client's settings and variables, and the server they are meant for."""
 
+import copy
 import dataclasses
 import json
 import shlex
@@ -79,6 +80,10 @@ class Setup:
     def point(self, url):
         """Write the base URL."""
         self.put(self.client.base, url)
+
+    def state(self):
+        """All that an edit may change, as it stands."""
+        return copy.deepcopy((self.files, self.env, self.command))
 
     # --- on disk --------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ looks (`check`, `verify --client`; for answers that are spoilt on the way `verif
 `verify --origin`, for what only a server's log tells `log`), and its first finding has to be the fault. Its first remedy
 is carried out: by `doctor fix --yes` where it is an edit doctor can make, else as printed, by a small program that knows
 nothing of the fault. After that the same request has to be answered. With the stand-ins what `doctor fix` did is then
-taken back (`doctor fix --undo`), the fault has to be back, and the remedy is carried out once more as printed.
+taken back (`doctor fix --undo`: every file is as it was), and the remedy is carried out once more as printed.
 
 **fix**: found first by every command that can see it, and cured by `doctor fix` · **yes**: the same, cured by the first remedy
 as printed · **found**: found first, not cured · **no**: something else came first · · : the fault cannot happen to this
