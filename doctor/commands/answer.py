@@ -11,6 +11,7 @@ from doctor.engine.rules import SEVERITIES
 from doctor.exits import Exit, UsageError
 from doctor.outside import OutsideError
 from doctor.redact import Redactor, sanitize
+from doctor.report.typable import typable
 
 if TYPE_CHECKING:
     import argparse
@@ -97,7 +98,10 @@ def answer(
     else:
         from doctor.report import text
 
-        safe_subjects: tuple[Any, ...] = clean.tree(subjects)
+        safe_subjects: tuple[Any, ...] = tuple(
+            subject._replace(summary=typable(subject.summary)) if subject.name == "launch" else subject
+            for subject in clean.tree(subjects)
+        )
         brief = report.command == "explain"
         unicode = speaks_unicode()
         rows = text.rows(safe, safe_subjects, lang=lang, verbose=options.verbose, unicode=unicode, brief=brief)
@@ -120,6 +124,8 @@ def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:
 def redacted(report: Report, clean: Redactor) -> Report:
     """The report as it may leave. Evidence and facts first: a key found there is then known in every other text."""
     facts = clean.tree(report.facts)
+    launch = facts.get("launch")
+    kind = str(launch.get("file_kind") or "") if isinstance(launch, dict) else ""
     evidence = {id(finding): clean.tree(finding.evidence) for finding in every(report.findings)}
 
     def safe(finding: Finding) -> Finding:
@@ -131,7 +137,7 @@ def redacted(report: Report, clean: Redactor) -> Report:
             remedies=tuple(
                 advice._replace(
                     text=clean.known(advice.text),
-                    command=clean.known(advice.command),
+                    command=typable(clean.known(advice.command), kind),
                     edits=tuple(edit._replace(value="", file="", pointer="") for edit in advice.edits),
                     launch=("",) if advice.launch else (),
                 )
@@ -148,7 +154,9 @@ def redacted(report: Report, clean: Redactor) -> Report:
         launch_file=clean.text(report.launch_file),
         corrections=tuple(
             item._replace(
-                name=clean.known(item.name), changes=clean.tree(item.changes), command=clean.tree(item.command)
+                name=clean.known(item.name),
+                changes=clean.tree(item.changes),
+                command=item.command and typable(clean.text(item.command), kind),
             )
             for item in report.corrections
         ),

@@ -9,6 +9,7 @@ from doctor.engine.diagnose import diagnose
 from doctor.exits import Exit
 from doctor.facts.collect import Wishes, collect
 from doctor.report import fix as report
+from doctor.report.typable import typable
 
 if TYPE_CHECKING:
     import argparse
@@ -95,7 +96,7 @@ def safe(run: Run, outcome: Outcome) -> Outcome:
         finding=shown(outcome.finding) if outcome.finding else None,
         advice=advice
         and advice._replace(
-            text=run.clean.known(advice.text), command=run.clean.known(advice.command), edits=(), launch=()
+            text=run.clean.known(advice.text), command=typable(run.clean.known(advice.command)), edits=(), launch=()
         ),
         file=run.clean.text(outcome.file),
         backup=run.clean.text(outcome.backup),
@@ -103,8 +104,8 @@ def safe(run: Run, outcome: Outcome) -> Outcome:
         left=tuple(map(shown, outcome.left)),
         gone=tuple(map(shown, outcome.gone)),
         by_hand=run.clean.tree(outcome.by_hand),
-        command=run.clean.text(outcome.command),
-        restart=run.clean.text(outcome.restart),
+        command=typable(run.clean.text(outcome.command)),
+        restart=typable(run.clean.text(outcome.restart)),
         running=run.clean.text(outcome.running),
     )
 

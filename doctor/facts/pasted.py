@@ -12,6 +12,7 @@ from doctor.facts.facts import Facts, nothing_known
 from doctor.facts.launch.record import Launch, Seen, judge
 from doctor.facts.pasted_cards import cards_of
 from doctor.facts.record import Fact, Unknown, known
+from doctor.logs.prose import command_in
 
 if TYPE_CHECKING:
     from doctor.facts.budget.record import MemoryBudget
@@ -94,7 +95,7 @@ def pasted_command(paste: Paste, outside: Outside) -> Seen | Unknown:
     if "command:" in paste.head:
         texts.append((paste.head, 1))
     for text, line in texts:
-        found = parse_command(text, line)
+        found = parse_command(command_in(text) or text, line)
         # A bare list of options counts only where nothing says that it is another program's.
         if found is not None and (found.program is not None or found.image is not None):
             found = found._replace(variables={**_set_before(paste.head, line), **found.variables})

@@ -19,7 +19,7 @@ _PROGRAMS = (
     r"docker(?:[ -]compose)?|podman|cmake|nvcc|claude|codex|opencode|aider|curl|server|main)(?:\.exe)?[\"']?"
 )
 _PROGRAM = re.compile(
-    r"(?:^|[\s/\\\"'&;])" + _PROGRAMS.replace("{letter}", r"\w") + r"\s+(?:(?:\S+\s+){0,3}-{1,2}[A-Za-z]|[\\`^]\s*$)"
+    r"(?:^|[\s/\\\"'`&;])" + _PROGRAMS.replace("{letter}", r"\w") + r"\s+(?:(?:\S+\s+){0,3}-{1,2}[A-Za-z]|[\\`^]\s*$)"
 )
 _LOGGED = re.compile(
     r"^\s*(?:\d+[.:]\d\d[.:]\d{2,3}|\[?\d{4}-\d\d-\d\d|[\w.]{2,40}: |(?:srv|slot|que|cmn|spec|main|print_info|load_tensors|"
@@ -43,7 +43,7 @@ COMMAND_MARKS = (
     Sought(rb"@[\w." + HIGH + rb"-]+:"),
     Sought(rb"^[A-Za-z]:\\"),
     Sought(
-        rb"(?:^|[\s/\\\"'&;" + HIGH + rb"])"
+        rb"(?:^|[\s/\\\"'`&;" + HIGH + rb"])"
         + _PROGRAMS.encode().replace(b"{letter}", _LETTER)
         + BLANK + rb"+(?:(?:[^\s]+" + BLANK + rb"+){0,3}-{1,2}[A-Za-z]|[\\`^])"
     ),

@@ -13,6 +13,7 @@ from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
 from doctor.report.spoken import spoken
 from doctor.report.text import Row
+from doctor.report.typable import typable
 from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _profile(
         yield Row((("quiet", spoken(note, lang)),), 4)
     backend = wish.rooms[0].device.backend if wish.rooms else "cpu"
     text = clean.text(FORM[found.form](words, profile.goal, backend))
+    text = typable(text) if found.form == "shell" else text
     if found.form == "systemd" and "~/" in text:
         yield Row((("quiet", tell("unit_home", lang)),), 2)
     for line in text.splitlines():
@@ -272,7 +274,7 @@ def _steps(found: Planned, clean: Redactor, lang: str) -> Iterator[Row]:
         saved = f": −{tell('saves', lang, size=_gib(step.saved))}, " if 0 < step.saved < _FULL else ": "
         yield Row((("", f"{text}{saved}"), ("ok" if step.fits else "quiet", enough), ("quiet", cost)), 2)
         if step.fits:
-            yield Row((("command", clean.text(FORM["shell"](words, "", ""))),), 6, copy=True)
+            yield Row((("command", typable(clean.text(FORM["shell"](words, "", "")))),), 6, copy=True)
 
 
 def _quants(found: Planned, lang: str) -> Iterator[Row]:
