@@ -93,7 +93,7 @@ def _integer_fault(table: OptionTable, option: str, value: str, build: int) -> F
             return Fault("bad-value", f"is refused ({limit.message.replace('%d', str(number))})", None)
     if value[found.end() :].strip():
         return Fault(
-            "misread", f"is read as {number}: the letters after the number are dropped", _meant(table, option, value)
+            "misread", f"is read as {number}: what follows the number is dropped", _meant(table, option, value)
         )
     return None
 

@@ -14,7 +14,7 @@ LAUNCHING = {
     "{w} is not a number": "{0} 不是数字",
     "{w} is too large a number": "{0} 太大",
     "{w} is refused ({})": "{0} 会被拒绝（{1}）",
-    "{w} is read as {w}: the letters after the number are dropped": "{0} 会被读成 {1}：数字后面的字母被丢掉",
+    "{w} is read as {w}: what follows the number is dropped": "{0} 会被读成 {1}：数字后面的内容被丢掉",
     "{w} is read as {w}: what follows is dropped": "{0} 会被读成 {1}：后面的内容被丢掉",
     "{} is not JSON (the shell takes plain double quotes away: put the whole in single quotes)": "{0} 不是 JSON（shell 会去掉双引号：请把整段放进单引号）",
     "{w} is not {}": "{0} 不是{1}",
@@ -66,7 +66,7 @@ LAUNCHING = {
     "is not JSON (the shell takes plain double quotes away: put the whole in single quotes)": "不是 JSON（shell 会去掉双引号：请把整段放进单引号）",
     "is not a number": "不是数字",
     "is not a whole number": "不是整数",
-    "is read as {w}: the letters after the number are dropped": "会被读成 {0}：数字后面的字母被丢掉",
+    "is read as {w}: what follows the number is dropped": "会被读成 {0}：数字后面的内容被丢掉",
     "is read as {w}: what follows is dropped": "会被读成 {0}：后面的内容被丢掉",
     "is too large a number": "太大",
 }
