@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.report.fact_names import EVENTS, FIELDS, OPTIONS, RATES_IN_BYTES, UNITS, VALUES
 from doctor.report.rungs import NAMES
-from doctor.report.spoken import spoken
+from doctor.report.spoken import is_of_launch, spoken
 from doctor.report.subjects import name_of
 from doctor.report.words import colon
 
@@ -23,8 +23,13 @@ GIB = 1 << 30
 
 
 def evidence_words(item: Evidence, lang: str) -> str:
-    """A line of a text as it stands there, anything else in words."""
-    return item.text if item.line is not None else fact_words(item.text, lang)
+    """A line of a text as it stands there, anything else in words; what is said of an option has a line and is ours."""
+    if item.line is None:
+        return fact_words(item.text, lang)
+    spelling, colon_mark, said = item.text.partition(": ")
+    if lang == "zh" and colon_mark and is_of_launch(said):
+        return f"{spelling}：{spoken(said, lang)}"
+    return item.text
 
 
 def fact_words(text: str, lang: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.spoken import spoken
 from doctor.report.text import Row
 from doctor.report.words import colon
 
@@ -189,7 +190,7 @@ def _by_hand(outcome: Outcome, lang: str) -> Iterator[Row]:
         yield Row((("head", say("by_hand", lang)),), 2)
     for place, old, new, why in outcome.by_hand:
         words = f"{old} → {new or say('leave_out', lang)}" if old else f"{say('add', lang)} {new}"
-        reason = say(why, lang) if why == "build-unknown" else why
+        reason = say(why, lang) if why == "build-unknown" else spoken(why, lang)
         yield Row((("quiet", f"{place}: "), ("", words), ("quiet", f"  ({reason})" if reason else "")), 4)
     if outcome.command:
         yield Row((("head", say("whole", lang)),), 2)

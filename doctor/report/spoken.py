@@ -62,17 +62,29 @@ def _tables() -> tuple[dict[str, str], tuple[Sentence, ...]]:
     whole, holes = {}, []
     sentences = {**dict(VALUES.values()), **LOOKING, **ASKING, **WORLD, **COMPLAINTS, **FILES, **LAUNCHING}
     for english, chinese in sentences.items():
-        pieces = _HOLE.split(english)
-        if len(pieces) == 1:
+        if _HOLE.search(english):
+            holes.append((len(_HOLE.sub("", english)), _sentence(english, chinese)))
+        else:
             whole[english] = chinese
-            continue
-        plain, kinds = pieces[::2], pieces[1::2]
-        pattern = re.escape(plain[0]) + "".join(
-            _KINDS[kind] + re.escape(text) for kind, text in zip(kinds, plain[1:], strict=True)
-        )
-        holes.append((sum(map(len, plain)), Sentence(max(plain, key=len), pattern, chinese)))
     holes.sort(key=lambda item: -item[0])
     return whole, tuple(sentence for _, sentence in holes)
+
+
+def is_of_launch(text: str) -> bool:
+    """Whether a text is what doctor says of an option, and not a line somebody else wrote."""
+    from doctor.report.chinese.launching import LAUNCHING
+
+    sentences = [_sentence(english, chinese) for english, chinese in LAUNCHING.items()]
+    return any(one.anchor in text and re.match(one.pattern, text, re.DOTALL) for one in sentences)
+
+
+def _sentence(english: str, chinese: str) -> Sentence:
+    pieces = _HOLE.split(english)
+    plain, kinds = pieces[::2], pieces[1::2]
+    pattern = re.escape(plain[0]) + "".join(
+        _KINDS[kind] + re.escape(text) for kind, text in zip(kinds, plain[1:], strict=True)
+    )
+    return Sentence(max(plain, key=len), pattern, chinese)
 
 
 def spoken(text: str, lang: str, depth: int = DEPTH) -> str:

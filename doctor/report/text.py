@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.report.fact_words import evidence_words, not_checked_rows
+from doctor.report.spoken import spoken
 from doctor.report.subjects import name_of, padded
 from doctor.report.words import colon, say
 
@@ -162,7 +163,7 @@ def _correction(correction: Correction, lang: str, file: str = "") -> Iterator[R
         return
     if all(not words for _, words, _, _ in correction.changes) and correction.changes:
         yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
-        yield from (Row((("quiet", why),), 2) for _, _, _, why in correction.changes)
+        yield from (Row((("quiet", spoken(why, lang)),), 2) for _, _, _, why in correction.changes)
         if correction.command is not None:
             yield Row((("command", correction.command),), 4, copy=True)
         return
@@ -174,7 +175,7 @@ def _correction(correction: Correction, lang: str, file: str = "") -> Iterator[R
     for place, words, right, why in correction.changes:
         new = say("by_hand", lang) if right is None else say("left_out", lang) if right == "" else right
         where = f"{place}: " if place else ""
-        yield Row((("quiet", where), ("", f"{words} → {new}"), ("quiet", f"  ({why})")), 2)
+        yield Row((("quiet", where), ("", f"{words} → {new}"), ("quiet", f"  ({spoken(why, lang)})")), 2)
     if correction.command is not None:
         yield Row((("command", correction.command),), 4, copy=True)
 

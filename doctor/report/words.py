@@ -83,7 +83,7 @@ WORDS: dict[str, dict[str, str]] = {
         "fix_hint": "doctor 可以替你修改：",
         "costs": "代价",
         "cmake_line": "适合这台机器的 cmake 命令：",
-        "fixed_for": "适用于 {build} 的启动命令：",
+        "fixed_for": "启动命令（{build}）：",
         "together": "包含以上全部修改的启动命令：",
         "newest_build": "这里所知的最新版本",
         "nothing_to_fix": "没有要改的",

@@ -63,7 +63,7 @@ def test_for_another_build(capsys, tmp_path):
 
 
 def test_text_in_both_languages(capsys):
-    for lang, words in (("en", "The launch command for b11434"), ("zh", "适用于 b11434 的启动命令")):
+    for lang, words in (("en", "The launch command for b11434"), ("zh", "启动命令（b11434）")):
         main(
             [
                 "check",
