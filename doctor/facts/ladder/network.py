@@ -65,7 +65,7 @@ def proxy(climb: Climb) -> Step:
     if is_loopback(host) and port and not climb.outside.port_open(host.strip("[]"), port):
         return sure("proxy-dead", f"{variable} sends requests to {shown}, and nothing listens there")
     if not is_loopback(address.host):
-        return passed(f"{variable} sends requests through {shown}; the rungs above ask without it")
+        return passed(f"{variable} sends requests through {shown}; the next steps ask without it")
     sure = warned if is_loopback(host) else sure
     return sure("proxy-takes-loopback", f"{variable} sends requests for {address.host} to {shown}")
 

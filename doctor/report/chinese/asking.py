@@ -98,7 +98,7 @@ ASKING = {
     "there is no host name in it": "里面没有主机名",
     "{w} is an address to listen on; here it is asked as {w}": "{0} 是监听用的地址；这里按 {1} 访问",
     "the name {w} has no address": "域名 {0} 没有地址",
-    "{w} sends requests through {w}; the rungs above ask without it": "{0} 让请求经过 {1}；下面各步不经过它",
+    "{w} sends requests through {w}; the next steps ask without it": "{0} 让请求经过 {1}；下面各步不经过它",
     "localhost is ::1 first, where nothing listens; 127.0.0.1 is open": "localhost 先解析为 ::1，那里没有程序监听；127.0.0.1 是开的",
     "{w} does not answer": "{0} 没有响应",
     "nothing listens at {w}": "{0} 没有程序监听",
