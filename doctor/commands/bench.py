@@ -108,7 +108,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault, before: Be
         key=key,
         pid=pid,
         seconds=options.seconds,
-        progress=_progress() if sys.stderr.isatty() else _silent,
+        progress=_progress() if outside.redraws() else _silent,
     )
     here = machine.collect(outside, None) if local else Unknown("the server is on another machine")
     facts = replace(

@@ -194,7 +194,7 @@ def wishes_of(options: argparse.Namespace, outside: Outside, vault: Vault) -> Wi
         subjects=tuple(name for name in names if name in wanted),
         build_number=options.for_build,
         build_dir=options.build_dir,
-        progress=_progress if options.hash and sys.stderr.isatty() else None,
+        progress=_progress if options.hash and outside.redraws() else None,
     )
 
 

@@ -22,6 +22,7 @@ from doctor.facts.ladder.target import KEY_NAME, Target, of_client, of_url
 from doctor.facts.record import Unknown, known, to_json
 from doctor.facts.urls import is_loopback, parse_address
 from doctor.report.ladder import ladder_rows
+from doctor.report.rungs import NAMES
 from doctor.report.words import language, say
 from doctor.secrets import Vault
 
@@ -127,7 +128,7 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts:
 
 
 def _climb(options: argparse.Namespace, outside: Outside, vault: Vault, target: Target, asked: list[Server]) -> Ladder:
-    progress = _progress(target.name) if sys.stderr.isatty() else None
+    progress = _progress(target.name, options, outside) if outside.redraws() else None
     if progress:
         progress("server")
     there = next((one for one in asked if same_place(one.url, target.base)), None)
@@ -191,11 +192,12 @@ def _client(options: argparse.Namespace, outside: Outside, vault: Vault, clients
     return found if options.url is None else at_address(found, options.url)
 
 
-def _progress(name: str) -> Callable[[str], None]:
-    """A line on a terminal's standard error that says which rung is being tried; "" wipes it."""
+def _progress(name: str, options: argparse.Namespace, outside: Outside) -> Callable[[str], None]:
+    """A line on a terminal's standard error that says which step is being tried; "" wipes it."""
+    names = NAMES[language(options.lang, dict(outside.environ))]
 
     def tell(rung: str) -> None:
-        sys.stderr.write("\r\x1b[K" + (f"{name}: {rung} …" if rung else ""))
+        sys.stderr.write("\r\x1b[K" + (f"{name}: {names.get(rung, rung)} …" if rung else ""))
         sys.stderr.flush()
 
     return tell

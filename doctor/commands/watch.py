@@ -178,7 +178,7 @@ def live(
         facts = facts_of(outside, record, last, longer)
         return diagnose(rules, facts, lang=lang, source="watch", clean=speaker(clean, lang)).findings
 
-    show = shower(options, record, clean, lang, judge)
+    show = shower(options, record, clean, lang, judge, outside.environ.get("TERM") == "dumb")
     sampler = Sampler(outside, root, key, options.log or "", find)
     started = outside.monotonic()
     due, next_save = started, started + SAVE_EVERY

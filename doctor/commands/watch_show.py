@@ -83,8 +83,12 @@ class _Screen(Silent):
         self._live.show(self._clean.tree(tuple(rows)))
 
 
-def shower(options: argparse.Namespace, record: Recording, clean: Redactor, lang: str, judge: Judge) -> Silent:
-    """A screen on a terminal, lines anywhere else, nothing where the answer is for a program."""
+def shower(
+    options: argparse.Namespace, record: Recording, clean: Redactor, lang: str, judge: Judge, dumb: bool
+) -> Silent:
+    """A screen on a terminal (no `dumb` one), lines anywhere else, nothing where the answer is for a program."""
     if options.format != "text":
         return Silent()
-    return _Screen(record, clean, lang, judge, not options.no_color) if on_terminal() else _Lines(clean, lang)
+    return (
+        _Screen(record, clean, lang, judge, not options.no_color) if on_terminal() and not dumb else _Lines(clean, lang)
+    )

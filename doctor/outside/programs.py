@@ -97,6 +97,10 @@ class Programs(World):
         """Whether there is somebody to ask: standard input and output are a terminal."""
         return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
 
+    def redraws(self) -> bool:
+        """Whether standard error is a terminal on which a line can be drawn over: no dumb one."""
+        return bool(sys.stderr and sys.stderr.isatty()) and self.environ.get("TERM") != "dumb"
+
     def ask(self, question: str) -> str:
         """The line a user types after a question, "" at the end of input."""
         if sys.stdin is None or sys.stdout is None:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
-from doctor.report.fact_words import evidence_words, not_checked_rows
+from doctor.report.fact_words import evidence_words, not_checked_rows, telling
 from doctor.report.subjects import name_of
 from doctor.report.words import colon, say
 
@@ -59,7 +59,7 @@ def _finding(finding: Finding, lang: str, *, brief: bool) -> Iterator[str]:
         yield from _advice(advice, lang)
     if finding.decide:
         yield from (f"**{say('to_decide', lang)}**: {_text(finding.decide)}", "")
-    evidence = [item for item in finding.evidence if item.source != "words"]
+    evidence = telling(finding.evidence)
     if brief:
         return
     if evidence:

@@ -32,6 +32,17 @@ def evidence_words(item: Evidence, lang: str) -> str:
     return item.text
 
 
+def telling(evidence: tuple[Evidence, ...]) -> list[Evidence]:
+    """The evidence that tells something: not the user's own words again, and what is not there only where all is that."""
+    shown = [item for item in evidence if item.source != "words"]
+    return [item for item in shown if not item.text.endswith(" = absent")] or shown
+
+
+def value_words(value: str, lang: str) -> str:
+    """A value that is a word of the facts, such as "no-library"."""
+    return VALUES[value][lang == "zh"] if value in VALUES else value
+
+
 def fact_words(text: str, lang: str) -> str:
     """A piece of evidence in the language of the answer: a fact in words, any other text as collectors say it."""
     found = _FACT.fullmatch(text)
@@ -94,9 +105,8 @@ def _label(subject: str, field: str, lang: str) -> str:
 
 
 def _value(field: str, value: str, lang: str) -> str:
-    word = VALUES.get(value)
-    if word:
-        return word[lang == "zh"]
+    if value in VALUES:
+        return value_words(value, lang)
     if re.fullmatch(r"-?\d+", value) and field.endswith("_bytes"):
         number = int(value)
         return f"{number / GIB:.1f} GiB" if abs(number) >= GIB else f"{number / (GIB >> 10):.1f} MiB"

@@ -31,7 +31,7 @@ def ladder_rows(ladders: Any, *, lang: str, unicode: bool) -> Iterator[Row]:
         yield Row((("title", f"{name} {arrow} {where}"), ("quiet", f"  ({source})")))
         for name, state, said in _steps(ladder, lang):
             mark = marks[STATES[state]]
-            yield Row(((_STYLES[state], f"{mark} {padded(name, WIDTH)}"), (_tone(state), f" {said}")), 2)
+            yield Row(((_STYLES[state], f"{mark} {padded(name, WIDTH)}"), (_tone(state), f" {said}")), 2, hangs=True)
         yield from _bases(ladder, lang)
         yield Row(())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.report.fact_words import evidence_words, not_checked_rows
+from doctor.report.fact_words import evidence_words, not_checked_rows, telling
 from doctor.report.spoken import spoken
 from doctor.report.subjects import name_of, padded
 from doctor.report.words import colon, say
@@ -38,13 +38,15 @@ PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown": 
 class Row(NamedTuple):
     """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped.
 
-    `bar` is the bar that the line says in words, for a form that draws it.
+    `bar` is the bar that the line says in words, for a form that draws it. `hangs`: the first piece is a label, and what
+    is wrapped goes on behind it.
     """
 
     pieces: tuple[tuple[str, str], ...]
     indent: int = 0
     copy: bool = False
     bar: Bar | None = None
+    hangs: bool = False
 
 
 class Subject(NamedTuple):
@@ -83,7 +85,7 @@ def rows(
         for subject in subjects:
             style = "quiet" if subject.state == "unknown" else subject.state
             name = padded(name_of(subject.name, lang))
-            yield Row(((style, f"{marks[subject.state]} {name}"), ("", f" {subject.summary}")), 2)
+            yield Row(((style, f"{marks[subject.state]} {name}"), ("", f" {subject.summary}")), 2, hangs=True)
     shown = {subject.name for subject in subjects}
     missing = [item for item in report.not_checked if item.check not in shown]
     if missing and verbose:
@@ -121,7 +123,7 @@ def _finding(
     if brief:
         yield from _decide(finding, lang)
         return
-    shown = [item for item in finding.evidence if item.source != "words"]  # the user's own words need no repeating
+    shown = telling(finding.evidence)
     if shown:
         yield Row((("head", say("evidence", lang)),), 2)
         for item in shown:
@@ -212,12 +214,22 @@ def print_rich(lines: Iterator[Row], *, colour: bool = True) -> None:
     """The lines on a terminal: coloured, wrapped to its width (commands are not, so that they can be copied)."""
     from rich.console import Console
     from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, emoji=False, markup=False, no_color=None if colour else True)
     for row in lines:
-        text = Text.assemble(*((piece, STYLES[style]) for style, piece in row.pieces))
+        if not row.pieces:
+            console.print()
+            continue
+        parts = [Text(piece, STYLES[style]) for style, piece in row.pieces]
         if row.copy:
-            console.print(Text(" " * row.indent) + text, soft_wrap=True)
+            console.print(Text.assemble(" " * row.indent, *parts), soft_wrap=True)
+        elif row.hangs:
+            table = Table.grid()
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            table.add_row(parts[0], Text.assemble(*parts[1:]))
+            console.print(Padding(table, (0, 0, 0, row.indent), expand=False))
         else:
-            console.print(Padding(text, (0, 0, 0, row.indent)))
+            console.print(Padding(Text.assemble(*parts), (0, 0, 0, row.indent), expand=False))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.facts.record import known
 from doctor.facts.watch.summary import decode_speed
+from doctor.report.fact_words import value_words
 from doctor.report.text import STYLES, Row
 from doctor.report.watch_words import tell
+from doctor.report.words import colon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +44,9 @@ def screen(
     if last.log_state is not None:
         words = tell("log_words", lang, requests=sum(len(sample.timings) for sample in samples))
         trouble = last.log_state not in ("ok", "rotated")
-        yield _named(tell("log", lang), tell("log_missing", lang, state=last.log_state) if trouble else words)
+        yield _named(
+            tell("log", lang), tell("log_missing", lang, state=value_words(last.log_state, lang)) if trouble else words
+        )
     yield Row(())
     yield from _judgement(samples, findings, lang, unicode)
 
@@ -69,13 +73,15 @@ def line(sample: Sample, lang: str) -> str:
     """One sample as one line, for a pipe or a file."""
     parts = [f"{sample.at_seconds:.0f} s"]
     if sample.server is not None:
-        parts.append(", ".join(_server_words(sample.server, lang, decode_speed(sample))))
+        parts.append(
+            tell("server", lang) + colon(lang) + ", ".join(_server_words(sample.server, lang, decode_speed(sample)))
+        )
     for card in sample.cards:
         parts.append(
             f"CUDA{card.index} {_percent(card.sm_percent)} % {_fixed(card.power_watts, 0)} W {_gib(card.memory_used_bytes)} GiB"
         )
     if not sample.cards:
-        parts.append(tell("no_cards", lang, state=sample.cards_state))
+        parts.append(tell("no_cards", lang, state=value_words(sample.cards_state, lang)))
     parts.append(tell("host_words", lang, **_host_values(sample.host)))
     if sample.host.server_cores is not None:
         parts.append(tell("server_cores", lang, cores=f"{sample.host.server_cores:.1f}"))
@@ -156,7 +162,7 @@ def _cards(cards: Iterable[CardSample], state: str, lang: str) -> Iterator[Row]:
             inward, outward = _mega(card.pcie_in_per_second), _mega(card.pcie_out_per_second)
             yield _named("", tell("pcie", lang, inward=inward, outward=outward))
     if not shown:
-        yield _named("CUDA", tell("no_cards", lang, state=state))
+        yield _named("CUDA", tell("no_cards", lang, state=value_words(state, lang)))
 
 
 def _card_values(card: Any, *, most: bool) -> dict[str, str]:

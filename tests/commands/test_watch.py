@@ -168,7 +168,7 @@ def test_a_recording_and_what_is_shown_hold_no_names_and_keys(capsys, tmp_path, 
     monkeypatch.setenv("USER", "annabella")
     url = web.url.replace("http://", "http://annabella:sk-local-test-pw99@")
     main(
-        ["watch", "--server", url, "--key", "SERVER_KEY", "--log", "/home/annabella/x.log", "--save", str(saved)],
+        ["watch", "--server", url, "--key-env", "SERVER_KEY", "--log", "/home/annabella/x.log", "--save", str(saved)],
         Ticks(2),
     )
     text = saved.read_text() + capsys.readouterr().out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.report.fact_words import evidence_words
+from doctor.report.fact_words import evidence_words, telling
 from doctor.report.html.markup import Markup, code, element, joined, words
 from doctor.report.html.words import tell
 from doctor.report.words import colon, say
@@ -63,7 +63,7 @@ def _about(finding: Finding, lang: str) -> Markup:
 
 def grounds(finding: Finding, lang: str) -> Iterator[Markup]:
     """What a finding rests on, why, the other ways out, what follows."""
-    shown = [item for item in finding.evidence if item.source != "words"]
+    shown = telling(finding.evidence)
     if shown and not finding.instead_of:
         yield element("h3", say("evidence", lang))
         yield _lines(shown, lang)
