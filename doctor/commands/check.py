@@ -14,7 +14,7 @@ from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import CRASHED, LOOKED_AT, Wishes, collect
+from doctor.facts.collect import CRASHED, LEFT_OUT, LOOKED_AT, Wishes, collect
 from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
 from doctor.facts.launch.record import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
@@ -97,9 +97,18 @@ def check(options: argparse.Namespace, outside: Outside) -> Exit:
             ),
         ),
         launch_file=launch_file(facts),
+        notes=(say("nothing_here", lang),) if options.build_dir is None and nothing_here(facts) else (),
     )
     status = answer(report, options, lang, clean, subjects, bars=bars(facts, lang), outside=outside)
     return Exit.INTERNAL if crashes else status
+
+
+def nothing_here(facts: Facts) -> bool:
+    """Whether a whole check has found a machine and nothing else: no server, command, model or client."""
+    looked_for = (facts.launch, facts.server, facts.gguf, facts.clients)
+    if any(isinstance(value, Unknown) and value.reason in (LEFT_OUT, "not collected") for value in looked_for):
+        return False
+    return not any(known(value) for value in looked_for)
 
 
 def of_others(

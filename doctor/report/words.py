@@ -33,6 +33,8 @@ WORDS: dict[str, dict[str, str]] = {
         "not_checked": "Not checked",
         "none_found": "none found",
         "needs": "What the launch command needs",
+        "nothing_here": "No server, launch command, model file or client is here to look at. Name yours: "
+        "doctor check --server URL, --launch FILE, --model FILE.",
         "undecided": "{count} finer checks could not be decided; -v lists them",
         "nothing_check": "Nothing wrong found in what could be looked at.",
         "nothing_verify": "Every step that could be tried works: from the settings to an answer of the model.",
@@ -101,6 +103,8 @@ WORDS: dict[str, dict[str, str]] = {
         "not_checked": "未检查",
         "none_found": "没有找到",
         "needs": "启动命令需要",
+        "nothing_here": "这里没有可查看的服务、启动命令、模型文件或客户端。请指明你的："
+        "doctor check --server URL、--launch FILE、--model FILE。",
         "undecided": "另有 {count} 项细节无法判断，-v 可列出",
         "nothing_check": "在能检查到的范围内没有发现问题。",
         "not_tried": "没有试：",

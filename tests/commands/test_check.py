@@ -226,3 +226,12 @@ def test_the_budget_of_a_launch_command_is_shown(capsys, tmp_path):
     )
     facts = json.loads(out.out)["facts"]["budget"]
     assert facts["n_ctx"] == 8192 and facts["kv_bytes"] == 1 << 30 and facts["sources"][0] == "the file's header"
+
+
+def test_a_machine_with_nothing_on_it_says_what_to_name(capsys, clean_environment):
+    words = "Name yours: doctor check --server URL, --launch FILE, --model FILE."
+    assert words in run(capsys)[1].out
+    assert words not in run(capsys, "--only", "machine,gpu")[1].out
+    (clean_environment / ".claude").mkdir()
+    (clean_environment / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}')
+    assert words not in run(capsys)[1].out

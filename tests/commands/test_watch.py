@@ -153,7 +153,7 @@ def test_live_saved_and_replayed_give_the_same_answer(capsys, tmp_path, web):
 def test_a_line_each_time_where_there_is_no_terminal(capsys, web):
     assert main(["watch", "--server", web.url], Ticks(3)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert all("s  |  1 of 2 slots at work, 2 waiting" in line and "GiB RAM free" in line for line in lines[:3])
+    assert all("s  |  Server: 1 of 2 slots at work, 2 waiting" in line and "GiB RAM free" in line for line in lines[:3])
     assert lines[3].startswith("Watched for")
 
 
@@ -186,7 +186,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_answer(tmp_path, web):
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert " s  |  1 of 2 slots" in first and err == "" and process.returncode == 1
+    assert " s  |  Server: 1 of 2 slots" in first and err == "" and process.returncode == 1
     assert "Requests wait for a free slot" in out and len(saved.read_text().splitlines()) >= 2
 
 
