@@ -189,3 +189,17 @@ def test_all_help_is_there_in_chinese():
     assert wanted - set(HELP) == set(), "missing in doctor/report/chinese/help.py"
     for page in (overview("zh"), start("zh")):
         assert not re.search("begin with|every verb|exit status|examples", page)
+
+
+def test_the_examples_of_the_readme_are_understood(capsys):
+    import shlex
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    block = text.partition("## What it does")[2].partition("```sh\n")[2].partition("```")[0]
+    commands = [line.partition(" #")[0].rpartition("| ")[2].strip() for line in block.splitlines()]
+    commands = [command for command in commands if command.startswith("doctor")]
+    assert len(commands) > 12
+    for command in commands:
+        words = shlex.split(command)[1:]
+        assert call(capsys, *words)[0].verb == words[0], command

@@ -233,5 +233,7 @@ def test_a_machine_with_nothing_on_it_says_what_to_name(capsys, clean_environmen
     assert words in run(capsys)[1].out
     assert words not in run(capsys, "--only", "machine,gpu")[1].out
     (clean_environment / ".claude").mkdir()
-    (clean_environment / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}')
+    (clean_environment / ".claude" / "settings.json").write_text(
+        '{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}'
+    )
     assert words not in run(capsys)[1].out
