@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from doctor.engine.load import Knowledge
     from doctor.outside import Outside
     from doctor.report.bars import Bar
-    from doctor.report.text import Row, Subject
+    from doctor.report.rows import Row
+    from doctor.report.text import Subject
     from doctor.secrets import Vault
 
 _ASCII = str.maketrans(
@@ -114,7 +115,7 @@ def _bar_rows(bars: tuple[Bar, ...], lang: str, unicode: bool) -> Iterator[Row]:
     if not bars:
         return
     from doctor.report.bars import bar_rows
-    from doctor.report.text import Row
+    from doctor.report.rows import Row
     from doctor.report.words import say
 
     yield Row((("head", say("needs", lang)),))

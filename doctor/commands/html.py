@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from doctor.engine.finding import Report
     from doctor.outside import Outside
     from doctor.report.bars import Bar
-    from doctor.report.text import Row, Subject
+    from doctor.report.rows import Row
+    from doctor.report.text import Subject
 
 _LOOKED_AT = 4096
 """Bytes at the beginning of a file in which a page says that it is one."""

@@ -11,7 +11,7 @@ from doctor.engine.finding import Report
 from doctor.engine.load import load, read_rules, read_table, rules_folder
 from doctor.engine.templates import fill_known
 from doctor.exits import UsageError
-from doctor.report.text import Row
+from doctor.report.rows import Row
 from doctor.report.words import language
 
 if TYPE_CHECKING:

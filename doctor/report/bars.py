@@ -9,7 +9,7 @@ from doctor.report.plan_words import tell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from doctor.report.text import Row
+    from doctor.report.rows import Row
 
 GIB = 1 << 30
 WIDTH = 44
@@ -51,7 +51,7 @@ def bars_of(
 
 def bar_rows(bars: Iterable[Bar], lang: str, *, drawn: bool, unicode: bool) -> Iterator[Row]:
     """The bars as lines. `drawn`: on a terminal."""
-    from doctor.report.text import Row
+    from doctor.report.rows import Row
 
     for bar in bars:
         over = bar.room is not None and bar.total > bar.room

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.record import known
 from doctor.report.pace import expected_line
-from doctor.report.text import Row
+from doctor.report.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.rows import Row
 from doctor.report.spoken import spoken
-from doctor.report.text import Row
 from doctor.report.words import colon
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from doctor.report.rows import Row
 from doctor.report.rungs import NAMES
 from doctor.report.spoken import spoken
 from doctor.report.subjects import padded
 from doctor.report.text import MARKS as ALL_MARKS
 from doctor.report.text import PLAIN_MARKS as ALL_PLAIN_MARKS
-from doctor.report.text import Row
 from doctor.report.words import say
 
 if TYPE_CHECKING:

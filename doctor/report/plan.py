@@ -11,8 +11,8 @@ from doctor.report.launch_forms import FORM
 from doctor.report.pace import expected_line
 from doctor.report.plan_opinion import opinion_rows
 from doctor.report.plan_words import tell
+from doctor.report.rows import Row
 from doctor.report.spoken import spoken
-from doctor.report.text import Row
 from doctor.report.typable import typable
 from doctor.report.words import colon, say
 

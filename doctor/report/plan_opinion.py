@@ -8,8 +8,9 @@ from doctor.facts.budget.fit_params import by_device
 from doctor.facts.record import Unknown
 from doctor.report.bars import GIB
 from doctor.report.plan_words import tell
+from doctor.report.rows import Row
 from doctor.report.spoken import spoken
-from doctor.report.text import Row, finding_rows
+from doctor.report.text import finding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.report.text import MARKS, PLAIN_MARKS, Row, advice_rows
+from doctor.report.rows import Row
+from doctor.report.text import MARKS, PLAIN_MARKS, advice_rows
 from doctor.report.words import colon, say
 
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.report.fact_words import evidence_words, not_checked_rows, telling
+from doctor.report.evidence import consequence_rows, evidence_rows
+from doctor.report.fact_words import not_checked_rows
+from doctor.report.rows import Row
 from doctor.report.spoken import spoken
 from doctor.report.subjects import name_of, padded
 from doctor.report.words import colon, say
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.engine.finding import Advice, Correction, Finding, Report
-    from doctor.report.bars import Bar
 
 STYLES = {
     "error": "bold red",
@@ -33,20 +34,6 @@ STYLES = {
 }
 MARKS = {"error": "✗", "warning": "!", "note": "·", "ok": "✓", "unknown": "–"}
 PLAIN_MARKS = {"error": "x", "warning": "!", "note": "*", "ok": "+", "unknown": "-"}
-
-
-class Row(NamedTuple):
-    """A line of output: pieces of (style, text), the indent, and whether it is to be copied and so never wrapped.
-
-    `bar` is the bar that the line says in words, for a form that draws it. `hangs`: the first piece is a label, and what
-    is wrapped goes on behind it.
-    """
-
-    pieces: tuple[tuple[str, str], ...]
-    indent: int = 0
-    copy: bool = False
-    bar: Bar | None = None
-    hangs: bool = False
 
 
 class Subject(NamedTuple):
@@ -71,7 +58,9 @@ def rows(
         if other and not report.findings[number - 1].instead_of:
             yield Row((("head", say("instead", lang)),))
         short = other or (brief and number > 0 and not verbose)
-        yield from _finding(finding, marks, lang, verbose, brief=short, file=report.launch_file)
+        yield from _finding(
+            finding, marks, lang, verbose, brief=short, file=report.launch_file, near=report.command == "log"
+        )
         yield Row(())
     if not report.findings and report.found_nothing:
         state = "ok" if report.healthy else "unknown"
@@ -102,7 +91,14 @@ def finding_rows(finding: Finding, lang: str, *, unicode: bool) -> Iterator[Row]
 
 
 def _finding(
-    finding: Finding, marks: dict[str, str], lang: str, verbose: bool, *, brief: bool = False, file: str = ""
+    finding: Finding,
+    marks: dict[str, str],
+    lang: str,
+    verbose: bool,
+    *,
+    brief: bool = False,
+    file: str = "",
+    near: bool = False,
 ) -> Iterator[Row]:
     label = "? " if finding.instead_of else f"{marks[finding.severity]} {say(finding.severity, lang)}{colon(lang)}"
     yield Row(
@@ -123,12 +119,7 @@ def _finding(
     if brief:
         yield from _decide(finding, lang)
         return
-    shown = telling(finding.evidence)
-    if shown:
-        yield Row((("head", say("evidence", lang)),), 2)
-        for item in shown:
-            where = f"{item.source}:{item.line}: " if item.line is not None else ""
-            yield Row((("quiet", where), ("", evidence_words(item, lang))), 4)
+    yield from evidence_rows(finding.evidence, lang, short=near, verbose=verbose)
     if finding.why:
         yield Row((("head", say("why", lang)),), 2)
         yield Row((("", finding.why),), 4)
@@ -137,13 +128,7 @@ def _finding(
             yield Row((("head", say("or", lang)),), 2)
         yield from advice_rows(advice, lang)
     yield from _decide(finding, lang)
-    if finding.explains:
-        yield Row((("head", say("follows", lang)),), 2)
-        for child in finding.explains:
-            yield Row((("", child.title), ("quiet", f"  ({child.rule})")), 4)
-            for item in child.evidence[: 3 if verbose else 1]:
-                words = evidence_words(item, lang)
-                yield Row((("quiet", f"{item.source}:{item.line}: {words}" if item.line else words),), 6)
+    yield from consequence_rows(finding, lang, short=near, verbose=verbose)
     if verbose and finding.references:
         yield Row((("head", say("more", lang)),), 2)
         for link in finding.references:

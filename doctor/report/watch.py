@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from doctor.facts.record import known
 from doctor.facts.watch.summary import decode_speed
 from doctor.report.fact_words import value_words
-from doctor.report.text import STYLES, Row
+from doctor.report.rows import Row
+from doctor.report.text import STYLES
 from doctor.report.watch_words import tell
 from doctor.report.words import colon
 

@@ -21,7 +21,8 @@ from doctor.report.html import MARK, render
 from doctor.report.html.chart import Axes, Point, Series, chart, ticks
 from doctor.report.html.markup import Markup, element, words
 from doctor.report.html.page import Page
-from doctor.report.text import Row, Subject
+from doctor.report.rows import Row
+from doctor.report.text import Subject
 from doctor.secrets import Vault
 from tests.gguf.headers import model_file
 

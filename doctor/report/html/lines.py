@@ -10,7 +10,7 @@ from doctor.report.html.markup import Markup, code, element, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doctor.report.text import Row
+    from doctor.report.rows import Row
 
 _CLASSES = {"title": "t", "head": "h", "command": "mono"}
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from doctor.engine.finding import Report
     from doctor.report.bars import Bar
-    from doctor.report.text import Row, Subject
+    from doctor.report.rows import Row
+    from doctor.report.text import Subject
 
 MARK = '<meta name="generator" content="llama-doctor'
 """Stands near the beginning of every page: a file with it may be replaced by a newer one."""
