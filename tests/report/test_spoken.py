@@ -11,7 +11,17 @@ from doctor.report.spoken import spoken, summary
 
 PACKAGE = Path(doctor.__file__).parent
 SPEAK = {"Unknown", "not_collected", "passed", "failed", "warned", "not_tried", "Refusal", "OutsideError", "UsageError"}
-SPEAK |= {"ArgumentTypeError", "HeaderError", "CutOff", "Trouble", "Identity", "Verdict", "Fault", "OptionProblem"}
+SPEAK |= {
+    "ArgumentTypeError",
+    "HeaderError",
+    "CutOff",
+    "Trouble",
+    "Identity",
+    "Verdict",
+    "Fault",
+    "OptionProblem",
+    "BuildPlan",
+}
 """Calls whose texts are shown to people."""
 FIELDS = {"problem", "detail", "words", "message"}
 """Arguments of any call that are shown to people."""
@@ -44,6 +54,7 @@ def said():
             added = called == "append" and getattr(getattr(node.func, "value", None), "id", "") in LISTS
             told = list(node.args) if called in SPEAK or added else []
             told += [one.value for one in node.keywords if one.arg in FIELDS]
+            told = [item for one in told for item in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else (one,))]
             for argument in told:
                 for one in (argument.body, argument.orelse) if isinstance(argument, ast.IfExp) else (argument,):
                     words = sentence(one)
