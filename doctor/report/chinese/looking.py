@@ -198,6 +198,7 @@ LOOKING = {
     "{w} {w} is taken ({w} or older)": "使用 {0} {1}（要 {2} 或更旧）",
     "{w} {w} is too new for CUDA {w} ({w} {w} or older)": "{0} {1} 对 CUDA {2} 来说太新（要 {3} {4} 或更旧）",
     "{}: install {w} first": "{0}：请先安装 {1}",
-    "toolkit {} cannot compile for {}: no toolkit knows all of them": "工具包 {0} 不能为 {1} 编译：没有工具包全部支持",
-    "toolkit {} cannot compile for {}: install {}": "工具包 {0} 不能为 {1} 编译：请安装 {2}",
+    "toolkit {} cannot compile for {}": "工具包 {0} 不能为 {1} 编译",
+    "{}: no toolkit knows all of them": "{0}：没有工具包全部支持",
+    "{}: install {}": "{0}：请安装 {1}",
 }
