@@ -201,4 +201,6 @@ LOOKING = {
     "toolkit {} cannot compile for {}": "工具包 {0} 不能为 {1} 编译",
     "{}: no toolkit knows all of them": "{0}：没有工具包全部支持",
     "{}: install {}": "{0}：请安装 {1}",
+    "toolkit {} cannot compile for {}: no toolkit knows all of them": "工具包 {0} 不能为 {1} 编译：没有工具包全部支持",
+    "toolkit {} cannot compile for {}: install {}": "工具包 {0} 不能为 {1} 编译：请安装 {2}",
 }
