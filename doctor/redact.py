@@ -47,7 +47,9 @@ class Redactor:
 
     def __init__(self, names: tuple[str, ...] = (), home: str = "", vault: Vault | None = None) -> None:
         self._vault = Vault() if vault is None else vault
-        self._spelt: dict[str, tuple[str, ...]] = {}
+        self._spelt: list[tuple[str, tuple[str, ...]]] = []
+        self._spelt_count = 0
+        self._spellings: list[tuple[str, str]] = []
         self._keys: dict[str, str] = {}
         self._keys_known = 0
         self._home = home.rstrip("/\\") if len(home.rstrip("/\\")) > 1 else ""
@@ -71,20 +73,25 @@ class Redactor:
         return self._places(self._secrets(sanitize(text))) if text else text
 
     def _secrets(self, text: str) -> str:
-        for secret in sorted(self._vault.secrets(MOST_KNOWN), key=len, reverse=True):
-            for spelling in self._spellings(secret):
-                if spelling in text and len(spelling) >= 8:
-                    text = text.replace(spelling, self._vault.put(secret))
-                elif spelling in text:  # a short one may be part of a word or a number
-                    text = re.sub(_alone(spelling, "_"), self._vault.put(secret), text)
+        for spelling, token in self._known():
+            if spelling in text and len(spelling) >= 8:
+                text = text.replace(spelling, token)
+            elif spelling in text:  # a short one may be part of a word or a number
+                text = re.sub(_alone(spelling, "_"), token, text)
         return text
 
-    def _spellings(self, secret: str) -> tuple[str, ...]:
-        """A secret as it stands, and as JSON, a URL, a shell and base64 write it; () for what is no secret."""
-        found = self._spelt.get(secret)
-        if found is None:
-            found = self._spelt[secret] = _spellings(secret)
-        return found
+    def _known(self) -> list[tuple[str, str]]:
+        """Every known secret in every spelling with its token, the longest secret first. Made anew when there is one more."""
+        count = min(self._vault.count, MOST_KNOWN)
+        if count != self._spelt_count:
+            for secret in self._vault.secrets(count)[self._spelt_count :]:
+                self._spelt.append((secret, _spellings(secret)))
+            self._spelt.sort(key=lambda item: len(item[0]), reverse=True)
+            self._spelt_count = count
+            self._spellings = [
+                (spelling, self._vault.put(secret)) for secret, spellings in self._spelt for spelling in spellings
+            ]
+        return self._spellings
 
     def tree(self, value: Any) -> Any:
         """The same for every text inside plain data (lists, dicts, tuples, NamedTuples)."""
@@ -100,7 +107,7 @@ class Redactor:
 
     def _key(self, key: str) -> str:
         """The same for a key of a dict: long lists of records repeat theirs. Asked again when there is a new secret."""
-        known = self._vault.count
+        known = min(self._vault.count, MOST_KNOWN)
         if self._keys_known != known:
             self._keys, self._keys_known = {}, known
         if key not in self._keys:
@@ -126,6 +133,7 @@ def _alone(text: str, joiner: str) -> re.Pattern[str]:
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
+    """A secret as it stands, and as JSON, a URL, a shell and base64 write it; () for what is no secret."""
     import base64
     import json
     import shlex

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doctor.outside import Outside
 
 
-SAVED_LIMIT = 4 << 20
+SAVED_LIMIT = 2 << 20
 """Bytes of a file of saved facts. A machine with eight cards and a long log saves some 0.5 MB."""
 
 

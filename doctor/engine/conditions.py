@@ -8,6 +8,7 @@ An absent fact (None) equals only None; ordered against anything it is False, an
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine import operators
@@ -33,6 +34,7 @@ class ConditionError(ValueError):
     """An expression that is not part of the language; the message names the place."""
 
 
+@lru_cache(maxsize=64)  # a condition over many clients is read once
 def parse(text: str) -> ast.expr:
     """The expression tree of `text`. Raises ConditionError on anything outside the language."""
     if len(text) > MAX_LENGTH:

@@ -129,10 +129,15 @@ def _expect(condition: bool, where: str, what: str) -> None:
         raise FactsFormatError(f"{where}: expected {what}")
 
 
+_TYPES: dict[type, dict[str, Any]] = {}
+
+
 def field_types(kind: type) -> dict[str, Any]:
     """Field name -> resolved type of a record."""
-    hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    if kind not in _TYPES:  # to resolve them takes as long as to read many records
+        hints = typing.get_type_hints(kind)
+        _TYPES[kind] = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return _TYPES[kind]
 
 
 def not_collected(kind: type[T], reason: str) -> T:

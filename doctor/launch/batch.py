@@ -18,7 +18,7 @@ _REMARK = re.compile(r"\s*@?(?:rem(?:\s|$)|::)", re.IGNORECASE)
 _IF = re.compile(r"\s*@?(?:if|for|else)\b", re.IGNORECASE)
 _LABEL = re.compile(r"\s*:[A-Za-z_]")
 _REDIRECT = re.compile(r"\d?>{1,2}\s*(?:&\d|nul|\"[^\"]*\"|\S+)", re.IGNORECASE)
-_BETWEEN = re.compile(r"(?<!\^)&{1,2}|\|{1,2}|^\s*\)?\s*else\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?<!\^)&{1,2}|\|{1,2}|^\s*(?:\)\s*)?else\b", re.IGNORECASE)
 LINE_LIMIT = 8191
 _LINES_LIMIT = 10_000
 
