@@ -6,6 +6,7 @@ A wheel carries both. In a checkout the compiled module is written again by itse
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,9 @@ _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
 FORMAT = 9
+TOML_LIMIT = 1 << 20
+"""Bytes of a rule file or a table."""
+_DEEP = re.compile(r"(?<![\w-])(?:[\w-]+\s*\.\s*){100}", re.ASCII)  # the parser takes quadratic time for such a key
 
 
 class Knowledge(NamedTuple):
@@ -165,7 +169,10 @@ def _toml(outside: Outside, path: str) -> dict[str, Any]:
     from doctor.outside import OutsideError
 
     try:
-        data: dict[str, Any] = tomllib.loads(outside.read_text(path))
+        text = outside.read_text(path, TOML_LIMIT)
+        if _DEEP.search(text):
+            raise RuleError(f"{path}: a key of more than 100 parts")
+        data: dict[str, Any] = tomllib.loads(text)
         return data
     except OutsideError as error:
         raise RuleError(str(error)) from None

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
+LONGEST_TEXT = 6_000
+"""Characters of a text that is shown. The longest there is has some 800."""
+
+
 class RuleError(ValueError):
     """A rule file that cannot be used; the message names the file and what is wrong."""
 
@@ -45,7 +49,15 @@ class Reader:
             return Text("", "")
         if not isinstance(value, dict) or set(value) != {"en", "zh"}:
             raise RuleError(f"{self.where}: {key}.en and {key}.zh must both be there")
-        return Text(Reader(f"{self.where}: {key}", value).text("en"), Reader(f"{self.where}: {key}", value).text("zh"))
+        inner = Reader(f"{self.where}: {key}", value)
+        return Text(inner.shown("en"), inner.shown("zh"))
+
+    def shown(self, key: str) -> str:
+        """A text that is shown to people."""
+        value = self.text(key)
+        if len(value) > LONGEST_TEXT:
+            raise RuleError(f"{self.where}: {key} is longer than {LONGEST_TEXT} characters")
+        return value
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         value = self.data.get(key, default)

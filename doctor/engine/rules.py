@@ -202,7 +202,7 @@ def _remedy(item: Reader) -> Remedy:
     if launch and not _LAUNCH_CHANGED.fullmatch(item.text("command", "").strip()):
         raise RuleError(f'{item.where}: edit = "{LAUNCH}" wants a command that is the launch command, changed')
     return Remedy(
-        text=Text(item.text("en"), item.text("zh")),
+        text=Text(item.shown("en"), item.shown("zh")),
         command=item.text("command", ""),
         price=item.choice("price", PRICES, "none"),
         condition=item.text("if", ""),

@@ -37,6 +37,10 @@ BAD = {
     "command": GOOD + 'command = "{1 +}"\n',
     "builds": GOOD.replace("pattern", 'builds = "bx..y"\npattern'),
     "regex": GOOD.replace("failed to allocate", "(failed"),
+    "long": GOOD.replace('why.en = "w"', f'why.en = "{"." * 60_000}"'),
+    "long-remedy": GOOD.replace('en = "do"', f'en = "{"." * 60_000}"'),
+    "dotted": ".".join("a" * 50_000) + " = 1",
+    "large": GOOD + "#" * (1 << 20),
 }
 
 
