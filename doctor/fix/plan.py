@@ -74,6 +74,8 @@ def planned(outside: Outside, vault: Vault, advice: Advice, key: str | None) -> 
         for edit in advice.edits:
             changed = _changed(outside, vault, module, changed, edit, key)
         after = changed.encode("utf-8")
+    except RecursionError:
+        raise CannotFix("format", f"{path}: it is nested too deeply") from None
     except (FormatError, UnicodeError) as error:
         raise CannotFix("format", f"{path}: {error}") from None
     if after == before:

@@ -180,8 +180,13 @@ def _hash(gguf: Any) -> str | None:
     return f"sha256 {'as' if digest == expected else 'NOT as'} in {known(gguf.sha256_source)}"
 
 
+LONGEST_COMMAND = 2_000
+"""Characters of a command that the summary shows: no command that anybody typed is longer."""
+
+
 def _launch(launch: Any) -> tuple[str, ...]:
-    return _join(known(launch.command) or known(launch.program))
+    command = known(launch.command) or known(launch.program) or ""
+    return _join(command if len(command) <= LONGEST_COMMAND else command[:LONGEST_COMMAND] + " …")
 
 
 def _server(server: Any) -> tuple[str, ...]:
