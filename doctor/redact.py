@@ -23,7 +23,8 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
-MOST_KNOWN = 100
+_WORD = re.compile(r"\A[A-Za-z0-9_-]+")
+MOST_KNOWN = 300
 """Keys that are looked for in every text, the first ones found: a text made of nothing but keys must not take for ever."""
 _ORDINARY_NAMES = {
     "root", "localhost", "ubuntu", "debian", "admin", "docker", "llama", "server", "doctor", "home", "host", "local",
@@ -75,7 +76,7 @@ class Redactor:
     def _secrets(self, text: str) -> str:
         for spelling, token in self._known():
             if spelling in text and len(spelling) >= 8:
-                text = text.replace(spelling, token)
+                text = _without(text, spelling, token)
             elif spelling in text:  # a short one may be part of a word or a number
                 text = re.sub(_alone(spelling, "_"), token, text)
         return text
@@ -125,6 +126,12 @@ class Redactor:
     def _home_of(self, found: re.Match[str]) -> str:
         user = found["user"]
         return found.group(0) if user.lower() in _ORDINARY_NAMES or user[0] in "<$%{" else f"{found['head']}<user>"
+
+
+def _without(text: str, spelling: str, token: str) -> str:
+    """The text with a token for each secret, and for what follows it in the same word: known may be only its beginning."""
+    first, *parts = text.split(spelling)
+    return token.join((first, *(_WORD.sub("", part, count=1) for part in parts)))
 
 
 def _alone(text: str, joiner: str) -> re.Pattern[str]:

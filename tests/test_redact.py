@@ -299,6 +299,13 @@ def test_a_part_of_a_known_key_goes_too(key):
     assert SECRET not in Redactor(vault=vault).known(f"wrong key {SECRET}!")
 
 
+@pytest.mark.parametrize("text", ["api_key={}", "bad key {} here", '"x": "{}",', "{}", "{} {}"])
+def test_of_a_key_whose_beginning_alone_is_known_nothing_is_left(text):
+    vault = Vault()
+    vault.put(SECRET[:12])  # an answer was cut in the middle of it
+    assert SECRET[12:] not in Redactor(vault=vault).known(text.replace("{}", SECRET))
+
+
 def test_a_key_of_a_dict_is_looked_at_again_when_there_is_a_new_secret():
     vault = Vault()
     clean = Redactor(vault=vault)

@@ -9,6 +9,7 @@ from doctor.engine.finding import every
 from doctor.facts.clients import names_of
 from doctor.fix import formats
 from doctor.fix.formats import FormatError
+from doctor.fix.keys_in import learn
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ def _content(outside: Outside, path: str) -> tuple[bytes | None, str | None]:
 
 def _changed(outside: Outside, vault: Vault, module: str, text: str, edit: Edit, key: str | None) -> str:
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in edit.pointer.split("/")[1:])
-    now = formats.lookup(formats.read(module, text.removeprefix("\ufeff")), path)
+    data = formats.read(module, text.removeprefix("\ufeff"))
+    learn(vault, data)
+    now = formats.lookup(data, path)
     if edit.action == "remove" and not edit.blank:
         return formats.changed(module, text, path, None, remove=True)
     value: Any = ""

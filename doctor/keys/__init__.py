@@ -71,6 +71,8 @@ def _hide(found: re.Match[str], strength: int, put: Put) -> str:
     end = start + len(value)
     if found.re is names.OPTION and group != "bare" and re.match(r"\s?:", found.string[found.end() : found.end() + 2]):
         return whole  # {"option": "--api-key", "event": …}: a name as well
+    if value.endswith(":") and "\n" in whole[:start]:
+        return whole  # the first name in a block of settings below another name
     if re.search(r"\s", value):
         hidden = put(value) if found.re is places.HEADER or is_phrase(value, strength) else value
     else:

@@ -30,7 +30,7 @@ def is_key(value: str, strength: int) -> bool:
     """Whether a word is a key, given how sure its place makes us."""
     plain = value.lower().strip(".:!?")
     bare = re.sub(r"<?key-\d+>?|[^A-Za-z0-9]", "", value)
-    if len(bare) < 4 or "***" in value or value[-1] == ":" or _A_NAME.fullmatch(plain):
+    if len(bare) < 4 or "***" in value or _A_NAME.fullmatch(plain.rstrip("=([{")):
         return False
     if value.startswith("$(") or re.split(r"[\"'`;<>(){}\[\]\\&]", plain, maxsplit=1)[0] in NOT_KEYS:
         return False

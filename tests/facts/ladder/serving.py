@@ -14,8 +14,11 @@ def as_json(data, status=200, **headers):
 
 
 @contextlib.contextmanager
-def serving(answer, family="127.0.0.1"):
-    """`answer(method, path, headers, body)` -> (status, headers, bytes or an iterable of bytes). Yields (url, requests)."""
+def serving(answer, family="127.0.0.1", wrap=None):
+    """`answer(method, path, headers, body)` -> (status, headers, bytes or an iterable of bytes). Yields (url, requests).
+
+    `wrap` is given the listening socket (TLS).
+    """
     asked = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,6 +55,8 @@ def serving(answer, family="127.0.0.1"):
 
         Server.address_family = socket.AF_INET6
     server = Server((family, 0), Handler)
+    if wrap is not None:
+        server.socket = wrap(server.socket)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     host = f"[{family}]" if ":" in family else family
     try:
