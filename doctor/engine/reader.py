@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-
 LONGEST_TEXT = 6_000
 """Characters of a text that is shown. The longest there is has some 800."""
 

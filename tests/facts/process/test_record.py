@@ -1,7 +1,6 @@
 """A process of this machine, and one whose files were recorded."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -57,21 +56,26 @@ def test_no_process_and_no_psutil():
     assert pid_of_port(Without(), 80) is None and pid_of_port(Outside(), None) is None
 
 
-def test_who_listens_on_a_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        port = listening.getsockname()[1]
-        assert pid_of_port(Outside(), port) == os.getpid()  # a python
+LISTENS = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\nprint(s.getsockname()[1], flush=True)\ninput()"
+
+
+def test_who_listens_on_a_port(tmp_path):
+    server = tmp_path / "llama-server"
+    os.symlink(sys.executable, server)
+    with subprocess.Popen(
+        [str(server), "-S", "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        port = int(process.stdout.readline())
+        assert pid_of_port(Outside(), port) == process.pid
+        process.communicate("\n")
     assert pid_of_port(Outside(), port) is None
 
 
 def test_a_proxy_that_listens_for_the_server_is_not_the_server(tmp_path):
     proxy = tmp_path / "docker-proxy"
     os.symlink(sys.executable, proxy)
-    program = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\nprint(s.getsockname()[1], flush=True)\ninput()"
     with subprocess.Popen(
-        [str(proxy), "-S", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [str(proxy), "-S", "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         port = int(process.stdout.readline())
         assert pid_of_port(Outside(), port) is None
