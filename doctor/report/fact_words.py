@@ -16,8 +16,16 @@ if TYPE_CHECKING:
 
     from doctor.engine.finding import Evidence, NotChecked
 
-_PATH = r"([a-z]+)(?:\[\d+\])?\.((?:[a-z_0-9]+(?:\[\d+\])?\.)*[a-z_0-9]+)((?:\[[^\]]*\])?)"
+_PATH = r"([a-z]+)(?:\[\d+\])?\.((?:[a-z_0-9]+(?:\[-?\d+\])?\.)*[a-z_0-9]+)((?:\[[^\]]*\])?)"
 _FACT = re.compile(_PATH + " = (.*)", re.DOTALL)
+_PLACE = re.compile(r"\[(-?\d+)\]")
+_FROM_THE_END = re.compile(r"\[(-\d+)\]")
+_PLACES = {
+    "0": ("first", "第一个"),
+    "-1": ("last", "最后一个"),
+    "-2": ("last but one", "倒数第二个"),
+    "-3": ("last but two", "倒数第三个"),
+}
 _STEP = re.compile(rf"(?:^|; )({'|'.join(NAMES['en'])}): ")
 GIB = 1 << 30
 
@@ -33,9 +41,17 @@ def evidence_words(item: Evidence, lang: str) -> str:
 
 
 def telling(evidence: tuple[Evidence, ...]) -> list[Evidence]:
-    """The evidence that tells something: not the user's own words again, and what is not there only where all is that."""
-    shown = [item for item in evidence if item.source != "words"]
+    """The evidence that tells something: not the user's own words again, no item of a list that stands there as a whole, and
+    what is not there only where all is that.
+    """
+    lists = {item.text.partition(" = ")[0] for item in evidence}
+    shown = [item for item in evidence if item.source != "words" and not _is_part_of(item.text, lists)]
     return [item for item in shown if not item.text.endswith(" = absent")] or shown
+
+
+def _is_part_of(text: str, lists: set[str]) -> bool:
+    path = text.partition(" = ")[0]
+    return path.endswith("]") and path.rpartition("[")[0] in lists
 
 
 def value_words(value: str, lang: str) -> str:
@@ -82,7 +98,12 @@ def _names(checks: list[str], lang: str) -> str:
 
 def _named(subject: str, field: str, index: str, lang: str) -> str:
     name = name_of({"client": "clients", "ladder": "ladders"}.get(subject, subject), lang)
-    label = _label(subject, field, lang) + index.replace("[", " ").replace("]", "").replace("'", "")
+    place = _FROM_THE_END.search(field) or _PLACE.fullmatch(index)
+    if place:
+        said = _PLACES.get(place[1], (place[1], place[1]))[lang == "zh"]
+        label = _label(subject, field, lang) + (f"（{said}）" if lang == "zh" else f" ({said})")
+    else:
+        label = _label(subject, field, lang) + index.replace("[", " ").replace("]", "").replace("'", "")
     return name + ("，" if lang == "zh" else ", ") + label
 
 
@@ -99,7 +120,7 @@ def _way(text: str, lang: str) -> str:
 def _label(subject: str, field: str, lang: str) -> str:
     if subject == "launch" and field in OPTIONS:
         return OPTIONS[field]
-    last = re.sub(r"\[\d+\]", "", field).rpartition(".")[2]
+    last = _PLACE.sub("", field).rpartition(".")[2]
     known = FIELDS.get(field) or FIELDS.get(last)
     return known[lang == "zh"] if known else last.replace("_", " ")
 

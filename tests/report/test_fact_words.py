@@ -2,9 +2,9 @@
 
 import pytest
 
-from doctor.engine.finding import NotChecked
+from doctor.engine.finding import Evidence, NotChecked
 from doctor.report.fact_names import FIELDS, VALUES
-from doctor.report.fact_words import fact_name, fact_words, not_checked_rows
+from doctor.report.fact_words import fact_name, fact_words, not_checked_rows, telling
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,8 @@ from doctor.report.fact_words import fact_name, fact_words, not_checked_rows
             "launch, variable CUDA_VISIBLE_DEVICES: -1",
             "启动命令，环境变量 CUDA_VISIBLE_DEVICES：-1",
         ),
+        ("log.timings[-1].prompt_tokens = 9", "log, prompt tokens (last): 9", "日志，提示词 token（最后一个）：9"),
+        ("log.decode_speeds[0] = 37.51", "log, generation speeds (first): 37.51", "日志，生成速度（第一个）：37.51"),
         ("ladders[0].rungs[2].detail = no such path", "connection, answer: no such path", "连接，回应：没有这个路径"),
         ("ggml_cuda_init: found = 1 devices", "ggml_cuda_init: found = 1 devices", "ggml_cuda_init: found = 1 devices"),
         (
@@ -50,3 +52,10 @@ def test_what_one_reason_is_about_is_one_row():
 
 def test_every_name_is_there_in_both_languages():
     assert all(english and chinese for english, chinese in (*FIELDS.values(), *VALUES.values()))
+
+
+def test_an_item_of_a_list_that_is_shown_as_a_whole_is_not_told_again():
+    whole, first, other = (
+        Evidence(text, "facts", None) for text in ("log.speeds = 9, 4", "log.speeds[0] = 9", "log.turns[0] = 3")
+    )
+    assert telling((whole, first, other)) == [whole, other] and telling((first,)) == [first]
