@@ -12,9 +12,9 @@ from doctor.engine.finding import NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import UsageError
 from doctor.facts.bench import Bench
-from doctor.facts.collect import DEFAULT_URL, server_url
 from doctor.facts.facts import nothing_known
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
+from doctor.facts.server_address import DEFAULT_URL, server_url
 from doctor.facts.urls import is_loopback, parse_address
 from doctor.outside import OutsideError
 from doctor.report.bench import bench_rows

@@ -14,10 +14,11 @@ from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Advice, Correction, Evidence, Finding, NotChecked, Report
 from doctor.engine.load import load
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import CRASHED, LEFT_OUT, LOOKED_AT, Wishes, collect
+from doctor.facts.collect import collect
 from doctor.facts.facts import ON_REQUEST, SUBJECTS, Facts, nothing_known
 from doctor.facts.launch.record import Launch, find
 from doctor.facts.record import FactsFormatError, Unknown, from_json, known, to_json
+from doctor.facts.side_by_side import CRASHED, LEFT_OUT, LOOKED_AT, Wishes
 from doctor.outside import OutsideError
 from doctor.report.subjects import CHOICES, SHOWN_CHOICES
 from doctor.report.words import language, say

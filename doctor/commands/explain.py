@@ -52,7 +52,8 @@ def explain(options: argparse.Namespace, outside: Outside) -> Exit:
 
 def look(knowledge: Knowledge, outside: Outside, vault: Vault, lang: str, clean: Callable[[str], str]) -> Seen:
     """Look at this machine, as `doctor check` does."""
-    from doctor.facts.collect import Wishes, collect
+    from doctor.facts.collect import collect
+    from doctor.facts.side_by_side import Wishes
 
     facts = collect(outside, vault, Wishes())
     found = diagnose(knowledge.rules, facts, lang=lang, source="launch", clean=clean)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.commands.answer import show, speaker, speaks_unicode, write
 from doctor.engine.diagnose import diagnose
 from doctor.exits import Exit
-from doctor.facts.collect import Wishes, collect
+from doctor.facts.collect import collect
+from doctor.facts.side_by_side import Wishes
 from doctor.report import fix as report
 from doctor.report.typable import typable
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from doctor.commands.fix_answer import FOR_ANOTHER, WITH_LAUNCH_FILE, answer, consent
 from doctor.engine.finding import every
 from doctor.exits import Exit, UsageError
-from doctor.facts.collect import again, build_asked, own_help, port_of
+from doctor.facts.collect import again, build_asked, own_help
 from doctor.facts.launch.record import Seen, find
 from doctor.facts.record import Unknown, known
+from doctor.facts.server_address import port_of
 from doctor.fix.diff import diff
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import LaunchFiles

@@ -34,7 +34,8 @@ def look(options: argparse.Namespace, outside: Outside, vault: Vault) -> Facts |
     ]
     if not wanted:
         return None
-    from doctor.facts.collect import Wishes, collect
+    from doctor.facts.collect import collect
+    from doctor.facts.side_by_side import Wishes
 
     if options.launch is not None:
         from doctor.launch.command import parse_command

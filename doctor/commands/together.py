@@ -7,9 +7,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from doctor.engine.finding import Correction
-from doctor.facts.collect import again, build_asked, own_help, port_of
+from doctor.facts.collect import again, build_asked, own_help
 from doctor.facts.launch.record import Seen, find
 from doctor.facts.record import known
+from doctor.facts.server_address import port_of
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import KINDS
 from doctor.fix.launch.improve import advice_of, improve
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     from doctor.engine.finding import Finding
     from doctor.engine.load import Knowledge
-    from doctor.facts.collect import Wishes
     from doctor.facts.facts import Facts
+    from doctor.facts.side_by_side import Wishes
     from doctor.outside import Outside
     from doctor.secrets import Vault
 

@@ -14,12 +14,12 @@ from doctor.engine.finding import Report
 from doctor.engine.load import load
 from doctor.exits import UsageError
 from doctor.facts.clients import at_address, collect_all, unconfigured
-from doctor.facts.collect import GIVEN, server_url
 from doctor.facts.facts import nothing_known
 from doctor.facts.ladder.climb import climb_ladder
 from doctor.facts.ladder.collect import MOST_CLIENTS, has_address, same_place, server_of
 from doctor.facts.ladder.target import KEY_NAME, Target, of_client, of_url
 from doctor.facts.record import Unknown, known, to_json
+from doctor.facts.server_address import GIVEN, server_url
 from doctor.facts.urls import is_loopback, parse_address
 from doctor.report.ladder import ladder_rows
 from doctor.report.rungs import NAMES

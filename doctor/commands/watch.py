@@ -214,11 +214,11 @@ def _prepare(
     options: argparse.Namespace, outside: Outside, vault: Vault
 ) -> tuple[Recording, str, str, Callable[[], int | None]]:
     """What stays the same while watching: (recording without samples, server's address, key, how to find its process)."""
-    from doctor.facts.collect import DEFAULT, is_loopback, server_url
     from doctor.facts.launch import record as launch
     from doctor.facts.launch.processes import find_process
     from doctor.facts.machine import record as machine
     from doctor.facts.process import record as process
+    from doctor.facts.server_address import DEFAULT, is_loopback, server_url
     from doctor.facts.urls import parse_address
 
     key = given_key(options, outside, vault) or ""

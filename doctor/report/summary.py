@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.engine.finding import every
 from doctor.engine.rules import SEVERITIES
-from doctor.facts.collect import LEFT_OUT
 from doctor.facts.facts import SUBJECTS
 from doctor.facts.record import Unknown, known
+from doctor.facts.side_by_side import LEFT_OUT
 from doctor.report.fact_names import VALUES
 from doctor.report.pace import expected_line
 from doctor.report.rungs import NAMES as RUNGS

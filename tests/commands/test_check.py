@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from doctor.cli import main
-from doctor.facts import collect as collecting
+from doctor.facts import server_address, side_by_side
 from doctor.facts.facts import SUBJECTS, Facts, nothing_known
 from doctor.facts.gpu.record import Gpu
 from doctor.facts.record import Unknown, from_json, not_collected, to_json
@@ -81,7 +81,7 @@ def test_a_check_that_hangs_is_left_behind(capsys, monkeypatch):
     from doctor.facts.gpu import record as gpu
 
     never = threading.Event()
-    monkeypatch.setitem(collecting.DEADLINES, "gpu", 0.1)
+    monkeypatch.setitem(side_by_side.DEADLINES, "gpu", 0.1)
     monkeypatch.setattr(gpu, "collect", lambda outside: never.wait(20))
     _, out = run(capsys, "--only", "gpu", "--format", "json")
     never.set()
@@ -115,7 +115,7 @@ def test_records_survive_json():
     ],
 )
 def test_server_url(option, expected):
-    assert collecting.server_url(option, None, ()) == expected
+    assert server_address.server_url(option, None, ()) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_server_url_of_a_launch_command(host, port, prefix, url):
     from doctor.facts.launch.record import Launch
 
     started = replace(not_collected(Launch, "x"), host=host, port=port, api_prefix=prefix)
-    assert collecting.server_url(None, started, ()) == (url, collecting.FROM_LAUNCH)
+    assert server_address.server_url(None, started, ()) == (url, server_address.FROM_LAUNCH)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_server_url_of_a_launch_command(host, port, prefix, url):
     ],
 )
 def test_loopback(url, expected):
-    assert collecting.is_loopback(url) is expected
+    assert server_address.is_loopback(url) is expected
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "1" + "0" * 400])

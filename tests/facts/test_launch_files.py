@@ -93,7 +93,8 @@ def test_a_file_of_the_folder_reads_only_below_it(tmp_path):
 
 
 def test_the_program_of_a_file_is_not_run(tmp_path):
-    from doctor.facts.collect import Wishes, collect
+    from doctor.facts.collect import collect
+    from doctor.facts.side_by_side import Wishes
 
     program = tmp_path / "llama-server"
     program.write_text("#!/bin/sh\ntouch " + str(tmp_path / "it-ran") + "\n")
