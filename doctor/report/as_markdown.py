@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
+from doctor.report.corrections import correction_rows
 from doctor.report.fact_words import evidence_words, not_checked_rows, telling
 from doctor.report.subjects import name_of
 from doctor.report.words import colon, say
@@ -14,7 +15,7 @@ from doctor.report.words import colon, say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doctor.engine.finding import Advice, Finding, Report
+    from doctor.engine.finding import Advice, Correction, Finding, Report
     from doctor.report.text import Subject
 
 _SPECIAL = re.compile(r"([\\*_\[\]|~!])|^([^\S\n]*)([#+-]|\d+\.)(?=\s)", re.MULTILINE)
@@ -33,6 +34,8 @@ def render(report: Report, subjects: tuple[Subject, ...], lang: str) -> str:
         lines += _finding(finding, lang, brief=bool(finding.instead_of))
     if not report.findings and report.found_nothing:
         lines += [_text(report.found_nothing), ""]
+    for correction in report.corrections:
+        lines += _correction(correction, lang)
     if subjects:
         lines += [f"#### {say('looked_at', lang)}", "", "| | | |", "|---|---|---|"]
         lines += [
@@ -84,6 +87,15 @@ def _advice(advice: Advice, lang: str) -> Iterator[str]:
     yield ""
     if advice.command:
         yield from _fenced(advice.command, "sh")
+
+
+def _correction(correction: Correction, lang: str) -> Iterator[str]:
+    for row in correction_rows(correction, lang):
+        text = "".join(piece for _, piece in row.pieces)
+        if row.copy:
+            yield from ("", *_fenced(text, "sh"))
+        else:
+            yield from (f"**{_text(text)}**", "") if row.indent == 0 else (f"- {_text(text)}",)
 
 
 def _fenced(text: str, kind: str = "text") -> Iterator[str]:

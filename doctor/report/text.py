@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.report.corrections import correction_rows, hint_row
 from doctor.report.evidence import consequence_rows, evidence_rows
 from doctor.report.fact_words import not_checked_rows
 from doctor.report.rows import Row
-from doctor.report.spoken import spoken
 from doctor.report.subjects import name_of, padded
 from doctor.report.words import colon, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doctor.engine.finding import Advice, Correction, Finding, Report
+    from doctor.engine.finding import Advice, Finding, Report
 
 STYLES = {
     "error": "bold red",
@@ -67,7 +67,7 @@ def rows(
         yield Row((("ok" if report.healthy else "quiet", f"{marks[state]} "), ("", report.found_nothing)))
         yield Row(())
     for correction in report.corrections:
-        yield from _correction(correction, lang, report.launch_file)
+        yield from correction_rows(correction, lang, report.launch_file)
         yield Row(())
     if subjects:
         yield Row((("head", say("looked_at", lang)),))
@@ -112,10 +112,10 @@ def _finding(
         yield Row((("head", say("do_first", lang)),), 2)
         yield from advice_rows(advice, lang)
         if advice.edits:
-            yield _hint(f"--rule {finding.rule}", lang)
+            yield hint_row(f"--rule {finding.rule}", lang)
         elif advice.launch and file:
             asked = finding.severity == "note" or finding.status != "seen"  # these are made when asked for by name
-            yield _hint(f"--launch {file}" + (f" --rule {finding.rule}" if asked else ""), lang)
+            yield hint_row(f"--launch {file}" + (f" --rule {finding.rule}" if asked else ""), lang)
     if brief:
         yield from _decide(finding, lang)
         return
@@ -133,38 +133,6 @@ def _finding(
         yield Row((("head", say("more", lang)),), 2)
         for link in finding.references:
             yield Row((("quiet", link),), 4, copy=True)
-
-
-def _hint(words: str, lang: str) -> Row:
-    """How doctor makes the edit itself."""
-    return Row((("quiet", say("fix_hint", lang)), ("command", f"doctor fix {words}")), 6, copy=True)
-
-
-def _correction(correction: Correction, lang: str, file: str = "") -> Iterator[Row]:
-    if correction.together and correction.command is not None:
-        name = f" {correction.name}" if correction.name else ""
-        yield Row((("head", say("together", lang) + name),))
-        yield Row((("command", correction.command),), 4, copy=True)
-        if file:
-            yield _hint(f"--launch {file}", lang)
-        return
-    if all(not words for _, words, _, _ in correction.changes) and correction.changes:
-        yield Row((("head", correction.name),))  # no command of a build: a line to type, with remarks
-        yield from (Row((("quiet", spoken(why, lang)),), 2) for _, _, _, why in correction.changes)
-        if correction.command is not None:
-            yield Row((("command", correction.command),), 4, copy=True)
-        return
-    build = f"b{correction.build}" if correction.build else say("newest_build", lang)
-    name = f" {correction.name}" if correction.name else ""
-    yield Row((("head", say("fixed_for", lang).format(build=build) + name),))
-    if not correction.changes:
-        yield Row((("", say("nothing_to_fix", lang)),), 2)
-    for place, words, right, why in correction.changes:
-        new = say("by_hand", lang) if right is None else say("left_out", lang) if right == "" else right
-        where = f"{place}: " if place else ""
-        yield Row((("quiet", where), ("", f"{words} → {new}"), ("quiet", f"  ({spoken(why, lang)})")), 2)
-    if correction.command is not None:
-        yield Row((("command", correction.command),), 4, copy=True)
 
 
 def _decide(finding: Finding, lang: str) -> Iterator[Row]:

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor import __version__
+from doctor.report.corrections import correction_rows
 from doctor.report.fact_words import fact_name
 from doctor.report.html.figures import memory_bar, speed_charts, speed_table, turns_of
 from doctor.report.html.findings import do_first, finding_head, grounds, rest
@@ -84,6 +85,8 @@ def _body(page: Page) -> Iterator[Markup | None]:
     else:
         yield element("h1", _headline(page))
         yield from html_rows(page.head, lang)
+    for correction in report.corrections:
+        yield from html_rows(correction_rows(correction, lang), lang)
     yield from _looked_at(page)
     if page.bars:
         yield element("h2", tell("memory", lang))
