@@ -9,7 +9,7 @@ import re
 import shlex
 
 _HOME = re.compile(r"(?<![^\s=])'~/([^'\n]+)'")
-_WINDOWS = re.compile(r"(?<![^\s=])'((?:[A-Za-z]:|~|\.{1,2})?\\[^'\"\n$`%]*)'")
+_WINDOWS = re.compile(r"(?<![^\s=])'((?:[A-Za-z]:\\|~\\|\.{1,2}\\|\\\\(?=\w))[^'\"\n$`%<>|*?]*)'")
 _WINDOWS_HOME = re.compile(r'(?<![^\s="])(")?~\\([^\s"\']*)')
 VARIABLES = {"cmd": "%USERPROFILE%", "powershell": "$HOME"}
 """Shell of Windows -> the variable of the home folder; sh on Windows knows $HOME too."""
