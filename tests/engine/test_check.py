@@ -1,9 +1,14 @@
 """What `doctor rules check` says about a rule that is wrong."""
 
-import tomllib
+import sys
 
 from doctor.engine.check import faults
 from doctor.engine.rules import rule_from_toml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 RULE = """
 cause    = "some-cause"
