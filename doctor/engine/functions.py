@@ -189,6 +189,33 @@ def _has_option(launch: Any, name: str) -> Any:
     return any(option.name == name or option.spelling == name for option in options)
 
 
+_STARTS = {
+    "compose": "docker compose -f {file} up -d {name}",
+    "shell": "bash {file}",
+    "batch": "{file}",
+    "powershell": "powershell -File {file}",
+    "llama-swap": "llama-swap --config {file}",
+    "presets": "llama-server --models-preset {file}",
+    "systemd": "sudo systemctl start {name}",
+}
+"""Kind of launch file -> the command that starts what it says. What is built or loaded in other ways has none."""
+
+
+def _start(launch: Any) -> Any:
+    """The command that starts the server as it is meant to be started: its launch file, else its command line."""
+    if not _has(launch):
+        return _missing(launch)
+    found = {name: getattr(launch, name, None) for name in ("command", "program", "file", "file_kind", "name")}
+    if not _has(found["file"]):
+        return found["command"] if _has(found["program"]) else _missing(found["command"])
+    form = _STARTS.get(str(found["file_kind"]), "")
+    if not form or ("{name}" in form and not _has(found["name"])):
+        return None
+    if "/.config/systemd/user/" in str(found["file"]):
+        form = form.replace("sudo systemctl", "systemctl --user")
+    return form.format(**{name: _quoted(str(value)) for name, value in found.items()})
+
+
 def _nearest(text: Any, items: Any) -> Any:
     """The item of a list that a text was meant to be: the only one, else the most alike; absent where none is alike."""
     import difflib
@@ -260,4 +287,5 @@ FUNCTIONS: dict[str, Any] = {
     "with_option": _with_option,
     "without_option": _without_option,
     "has_option": _has_option,
+    "start": _start,
 }

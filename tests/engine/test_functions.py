@@ -1,6 +1,7 @@
 """Launch commands are changed in place: what was written stays, what stands in front stays."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,3 +92,24 @@ LAUNCH = replace(not_collected(Launch, "x"), published_port=None, port=9000, hos
 )
 def test_address_and_port(places, url, port):
     assert (FUNCTIONS["address"](*places), FUNCTIONS["port"](*places)) == (url, port)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"command": "llama-server -m x", "program": "llama-server"}, "llama-server -m x"),
+        ({"command": "-m x", "file": "/a/my compose.yml", "file_kind": "compose", "name": "llama"},
+         "docker compose -f '/a/my compose.yml' up -d llama"),
+        ({"command": "llama-server -m x", "program": "llama-server", "file": "~/run.sh", "file_kind": "shell"}, "bash ~/run.sh"),
+        ({"command": "x", "file": "/etc/systemd/system/llama.service", "file_kind": "systemd", "name": "llama.service"},
+         "sudo systemctl start llama.service"),
+        ({"command": "x", "file": "~/.config/systemd/user/llama.service", "file_kind": "systemd", "name": "llama.service"},
+         "systemctl --user start llama.service"),
+        ({"command": "-m x", "file": "/a/Dockerfile", "file_kind": "dockerfile"}, None),
+        ({"command": "-m x"}, None),
+    ],
+)  # fmt: skip
+def test_start(facts, expected):
+    absent = dict.fromkeys(("command", "program", "file", "file_kind", "name"))
+    assert FUNCTIONS["start"](SimpleNamespace(**{**absent, **facts})) == expected
+    assert FUNCTIONS["start"](None) is None and isinstance(FUNCTIONS["start"](Unknown("x")), Unknown)
