@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.ladder.sse import lines_of, read_stream
+from doctor.facts.ladder.sse import MANY_EVENTS, MOST_EVENTS, event_data, lines_of, no_stream, read_stream
 from doctor.facts.ladder.target import CHAT
 from doctor.facts.ladder.wire import USER, request
-from doctor.facts.server.answers import whole
+from doctor.facts.server.answers import pace, whole
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
@@ -87,8 +88,11 @@ class Asker(NamedTuple):
         except OutsideError as error:
             return Sample(problem=str(error))
         if reply.status >= 300:
-            words = " ".join(reply.body().decode("utf-8", "replace").split())[:160]
-            return Sample(problem=f"HTTP {reply.status}: {words}")
+            words = " ".join(reply.body()[:4096].decode("utf-8", "replace").split())[:160]
+            moved = reply.headers.get("location", "")[:160]
+            if 300 <= reply.status < 400 and moved:
+                words = f"it leads on to {moved}, and no redirect is followed"
+            return Sample(problem=f"HTTP {reply.status}: {words or 'nothing more is said'}")
         if reply.ended in _UNENDED:
             return Sample(problem=_UNENDED[reply.ended].format(seconds=round(timeout)))
         return _of_completion(reply) if self.wire_api == COMPLETION else _of_chat(reply)
@@ -111,8 +115,15 @@ class Asker(NamedTuple):
 
 
 def _of_completion(reply: StreamReply) -> Sample:
-    events = [(at, data) for at, text in _events(reply) if isinstance(data := _json(text), dict)]
-    for _, data in events:
+    _, problem = no_stream(reply)
+    if problem:
+        return Sample(problem=problem)
+    events: list[tuple[float, dict[str, Any]]] = []
+    for at, text in _events(reply):
+        data, problem = event_data(text)
+        if problem or len(events) >= MOST_EVENTS:
+            return Sample(problem=problem or MANY_EVENTS)
+        events.append((at, data))
         if data.get("error"):
             return Sample(problem=" ".join(str(data["error"]).split())[:160])
     if not events or not isinstance(events[-1][1].get("timings"), dict):
@@ -127,7 +138,7 @@ def _of_completion(reply: StreamReply) -> Sample:
         first=times[0],
         first_tokens=max(1, first),
         last=times[-1],
-        server=(_speed(timings.get("prompt_per_second")), _speed(timings.get("predicted_per_second"))),
+        server=(pace(timings.get("prompt_per_second")), pace(timings.get("predicted_per_second"))),
         drafted=whole(timings.get("draft_n")) or 0,
         accepted=whole(timings.get("draft_n_accepted")) or 0,
         text="".join(str(data.get("content") or "") for _, data in events),
@@ -151,19 +162,7 @@ def _of_chat(reply: StreamReply) -> Sample:
 
 
 def _events(reply: StreamReply) -> list[tuple[float, str]]:
-    """(when its end came, data) of each event."""
-    return [
-        (at, line[5:].decode("utf-8", "replace")) for at, line in lines_of(reply.pieces) if line.startswith(b"data:")
-    ]
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _speed(value: Any) -> float | None:
-    sensible = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9
-    return float(value) if sensible else None
+    """(when its end came, data) of each event; of too many only the first."""
+    found = ((at, line[5:].strip()) for at, line in lines_of(reply.pieces) if line.startswith(b"data:"))
+    told = ((at, data.decode("utf-8", "replace")) for at, data in found if data != b"[DONE]")
+    return list(islice(told, MOST_EVENTS + 1))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from doctor.facts.watch.sample import HostSample
     from doctor.outside import Outside
 
+FIRST_SECONDS = 30.0
+"""The first request may wait for a model to load: so long is it waited for, whatever --seconds says."""
 LEAST_TOKENS = 24
 """Tokens of an answer from which on two clocks can be held against each other."""
 WORSE = 0.1
@@ -52,8 +54,8 @@ def bench(
     name = model or (ids[0] if ids else "")
     wire = COMPLETION if known(server.kind) == "llama.cpp" else CHAT
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    # The first request may wait for a model to load; what is planned after it takes `seconds`.
-    longest = max(30.0, seconds)
+    # What is planned after the first request takes `seconds`.
+    longest = max(FIRST_SECONDS, seconds)
     asker = Asker(outside, server.url, headers, name, wire, longest, outside.monotonic() + longest + seconds)
     watched: list[int | None] = []
     started = outside.monotonic()

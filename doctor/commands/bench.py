@@ -69,7 +69,7 @@ def bench(options: argparse.Namespace, outside: Outside) -> Exit:
         clean,
         head=lambda unicode: bench_rows(measured, known(facts.speed), lang, unicode=unicode),
     )
-    if problem is not None and not report.findings and options.fail_on != "never":
+    if problem is not None and options.fail_on != "never":
         from doctor.exits import Exit
 
         return Exit.FINDINGS

@@ -9,7 +9,8 @@ from urllib.parse import urljoin, urlsplit
 
 from doctor.facts.urls import is_loopback, spares
 from doctor.gguf.addresses import HUB, HUB_HOSTS, MAX_TEXT, RemoteError, endpoint_of, may_carry_key, origin, shown
-from doctor.gguf.identify import one_line
+from doctor.gguf.header import MAGIC
+from doctor.gguf.identify import HEAD, identify, one_line
 from doctor.outside import OutsideError
 
 if TYPE_CHECKING:
@@ -214,6 +215,8 @@ def _partial(url: str, reply: HttpReply, first: int, last: int) -> tuple[bytes, 
 def _length(url: str, reply: HttpReply) -> int:
     """The size of a file that is sent whole."""
     text = reply.headers.get("content-length", "").strip()
+    if reply.body and not reply.body.startswith(MAGIC):
+        raise RemoteError("not-gguf", f"{shown(url)}: this is {identify(reply.body[:HEAD], len(reply.body)).words}")
     if not text.isascii() or not text.isdecimal() or len(text) > 19 or int(text) > MAX_SIZE:
         raise RemoteError(
             "no-ranges",

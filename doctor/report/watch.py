@@ -8,6 +8,7 @@ from doctor.facts.record import known
 from doctor.facts.watch.summary import decode_speed
 from doctor.report.fact_words import value_words
 from doctor.report.rows import Row
+from doctor.report.spoken import spoken
 from doctor.report.text import STYLES
 from doctor.report.watch_words import tell
 from doctor.report.words import colon
@@ -111,6 +112,8 @@ def summary(watch: Watch, lang: str, *, replayed: bool) -> Iterator[Row]:
         speeds.append(tell("prompts", lang, speed=f"{speed:.0f}"))
     if speeds:
         yield _named(tell("server", lang), ", ".join(speeds), indent=2)
+    if (trouble := known(watch.server_trouble)) is not None:
+        yield _named(tell("server", lang), spoken(trouble, lang), indent=2)
     for card in known(watch.cards) or ():
         name = known(card.name)
         words = tell("card", lang, sm=_percent(known(card.sm_percent)), memory=_percent(known(card.memory_percent)))

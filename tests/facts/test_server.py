@@ -408,7 +408,7 @@ def test_broken_answers_survive(body):
 def test_a_server_that_answers_nothing_readable_is_not_fine(status):
     answer = {"status": status, "headers": {**LLAMA, "location": "http://127.0.0.1:1/"}, "body": b""}
     server = ask(Recorded(dict.fromkeys(("/health", "/v1/models", "/props"), answer)))
-    assert server.state == "error" and f"HTTP {status} to /props" in server.detail
+    assert server.state == "error" and f"/props: HTTP {status}" in server.detail
 
 
 @pytest.mark.parametrize("status", [307, 500, 502])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from doctor.facts.ladder.deep import no_reply, what_came
 from doctor.facts.ladder.state import Climb, Step, failed, not_tried, passed, warned
 from doctor.facts.ladder.target import CHAT, MESSAGES, PATHS
+from doctor.facts.ladder.wire import reading
 from doctor.facts.record import known
 from doctor.facts.urls import parse_address
 
@@ -115,6 +117,8 @@ def path(climb: Climb) -> Step:
         )
     if answer.is_html and answer.status < 400:
         return failed("html", f"{shown} answers with a web page (HTTP {answer.status})")
+    if trouble := _unusable(climb, answer):
+        return trouble
     if _known(answer):
         there = f"{shown} is there (HTTP {answer.status} to an empty request)"
         return passed(there) if target.client else _bare_address(climb, there)
@@ -128,6 +132,16 @@ def path(climb: Climb) -> Step:
         there = ", ".join(f"/v1{name}" for name in others)
         return failed("wire-missing", f"{said}; the server has {there}, not what the client speaks")
     return failed("path-unknown", f"{said}; no other spelling of it is known either")
+
+
+def _unusable(climb: Climb, answer: Answer) -> Step | None:
+    """The step of an answer with 200 in which there is neither a reply nor an error that a client could read."""
+    if not 200 <= answer.status < 300:
+        return None
+    found = reading(climb.target.wire_api, answer.data)
+    if found.problem in ("not-json", "no-choices"):
+        return no_reply(climb, answer) or failed(found.problem, what_came(found, answer))
+    return no_reply(climb, answer)
 
 
 def _bare_address(climb: Climb, there: str) -> Step:
@@ -212,9 +226,10 @@ def cors(climb: Climb) -> Step:
     climb.found["origin"] = climb.origin
     answer = climb.asker.ask("OPTIONS", climb.target.request_url, asked)
     allowed = answer.headers.get("access-control-allow-origin", "")
-    if answer.trouble or answer.status >= 400:
-        said = answer.words if answer.trouble else f"HTTP {answer.status}"
-        return failed("cors-refused", f"the browser's OPTIONS request is answered with {said}")
+    if answer.trouble:
+        return failed("cors-refused", f"the browser's OPTIONS request gets no usable answer: {answer.words}")
+    if answer.status >= 300:
+        return failed("cors-refused", f"the browser's OPTIONS request is answered with HTTP {answer.status}")
     if allowed not in ("*", climb.origin):
         return failed("cors-refused", f"pages of {climb.origin} are not allowed (allowed: {allowed or 'none'})")
     names = answer.headers.get("access-control-allow-headers", "").lower()

@@ -31,7 +31,7 @@ def reply(climb: Climb) -> Step:
         return trouble
     found = reading(climb.target.wire_api, answer.data)
     if found.problem:
-        return failed(found.problem, _what_came(found, answer))
+        return failed(found.problem, what_came(found, answer))
     if not found.text.strip() and found.thinking:
         return passed(f"answers (the first {REPLY_TOKENS} tokens are thinking)")
     if not found.text.strip():
@@ -60,7 +60,8 @@ def no_reply(climb: Climb, answer: Answer) -> Step | None:
     return None
 
 
-def _what_came(found: Reply, answer: Answer) -> str:
+def what_came(found: Reply, answer: Answer) -> str:
+    """Why an answer is no reply, in words."""
     if found.problem == "error-body":
         return f"HTTP {answer.status} with an error in it: {answer.message}"
     if found.problem == "not-json":
@@ -120,7 +121,7 @@ def tools(climb: Climb) -> Step:
         return trouble
     found = reading(wire, answer.data)
     if found.problem:
-        return failed(found.problem, _what_came(found, answer))
+        return failed(found.problem, what_came(found, answer))
     if not found.calls:
         return _no_call(climb, found)
     name, arguments = found.calls[0]

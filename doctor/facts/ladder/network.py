@@ -130,6 +130,9 @@ def ready(climb: Climb) -> Step:
     answer = climb.empty_request()
     if known(server.state) == "error" and (climb.is_llama or answer.status in (500, 501)):
         return failed("server-error", known(server.detail) or "the server answers with errors only")
+    if answer.status >= 600:
+        climb.found["status"] = answer.status
+        return failed("server-error", f"HTTP {answer.status}: there is no such status")
     if answer.status == 503 and "loading model" in answer.text.lower():
         return failed("loading", "the model is still being loaded (503)")
     if answer.status in (502, 503, 504):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.ladder.target import CHAT, MESSAGES
 from doctor.facts.ladder.wire import Usage, usage
+from doctor.facts.server.answers import pace
 from doctor.facts.server.kinds import items
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from doctor.outside import StreamReply
 
 MOST_EVENTS = 10_000
+MANY_EVENTS = f"the stream has more than {MOST_EVENTS} events"
 BUFFERED_SHARE = 0.9
 BUFFERED_MS = 1500.0
 """A stream of several events is held back when none of them came before this share of so long a time."""
@@ -49,26 +51,40 @@ class _Event(NamedTuple):
 def read_stream(reply: StreamReply, wire_api: str) -> Streamed:
     """What a client makes of a streamed answer with status 200."""
     nothing = Streamed("", 0, None, None, Usage(None, None, None), (None, None), "", "", False)
-    encoding = reply.headers.get("content-encoding", "identity").lower()
-    if encoding not in ("", "identity"):
-        return nothing._replace(
-            problem="encoded", detail=f"the stream is packed ({encoding}), though none was asked for"
-        )
-    kind = reply.headers.get("content-type", "")
-    if "event-stream" not in kind.lower():
-        return nothing._replace(
-            problem="not-sse", detail=f"the answer is {kind or 'of no stated type'}, no event stream"
-        )
-    try:
-        reply.body().decode("utf-8")
-    except UnicodeDecodeError as error:
-        if reply.ended == "whole" or error.end < len(reply.body()) - 4:
-            return nothing._replace(problem="broken", detail="the stream holds bytes that are no UTF-8")
+    problem, detail = no_stream(reply)
+    if problem:
+        return nothing._replace(problem=problem, detail=detail)
     found = _read(_events(reply), wire_api)
     if found.problem:
         return found
     problem, detail = _end(reply, found, wire_api)
     return found._replace(problem=problem, detail=detail, buffered=_buffered(reply, found))
+
+
+def no_stream(reply: StreamReply) -> tuple[str, str]:
+    """(problem, detail) of an answer that no client could read as a stream, ("", "") for one that can be looked into."""
+    encoding = reply.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("", "identity"):
+        return "encoded", f"the stream is packed ({encoding[:40]}), though none was asked for"
+    kind = reply.headers.get("content-type", "")
+    if "event-stream" not in kind.lower():
+        return "not-sse", f"the answer is {kind[:80] or 'of no stated type'}, no event stream"
+    body = reply.body()
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if reply.ended == "whole" or error.end < len(body) - 4:
+            return "broken", "the stream holds bytes that are no UTF-8"
+    return "", ""
+
+
+def event_data(text: str) -> tuple[dict[str, Any], str]:
+    """(the object in an event's data, ""), or ({}, what is wrong with it)."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}, f"an event is no JSON: {text[:80]!r}"
+    return (data, "") if isinstance(data, dict) else ({}, f"an event is no object: {text[:80]!r}")
 
 
 def _events(reply: StreamReply) -> list[_Event]:
@@ -107,7 +123,7 @@ def lines_of(pieces: Iterable[tuple[float, bytes]]) -> Iterator[tuple[float, byt
 
 
 def _read(events: list[_Event], wire_api: str) -> Streamed:
-    text, pieces = "", 0
+    texts: list[str] = []
     first: float | None = None
     last: float | None = None
     used, problem, detail = Usage(None, None, None), "", ""
@@ -115,24 +131,23 @@ def _read(events: list[_Event], wire_api: str) -> Streamed:
     for event in events:
         if event.data == "[DONE]":
             continue
-        try:
-            data = json.loads(event.data)
-        except (ValueError, RecursionError):
-            problem, detail = "broken", f"an event is no JSON: {event.data[:80]!r}"
-            break
-        if not isinstance(data, dict):
-            problem, detail = "broken", f"an event is no object: {event.data[:80]!r}"
+        data, detail = event_data(event.data)
+        if detail:
+            problem = "broken"
             break
         if data.get("error") or event.name == "error":
             problem, detail = "error", f"an error in the middle of the stream: {event.data[:160]}"
             break
         words = _piece(data, wire_api)
         if words:
-            text, pieces, last = text + words, pieces + 1, event.at
+            texts.append(words)
+            last = event.at
             first = event.at if first is None else first
         used = _merge(used, data)
         speeds = _speeds(data) or speeds
-    return Streamed(text, pieces, first, last, used, speeds, problem, detail, False)
+    if not problem and len(events) >= MOST_EVENTS:
+        problem, detail = "endless", MANY_EVENTS
+    return Streamed("".join(texts), len(texts), first, last, used, speeds, problem, detail, False)
 
 
 def _piece(data: dict[str, Any], wire_api: str) -> str:
@@ -164,12 +179,7 @@ def _speeds(data: dict[str, Any]) -> tuple[float | None, float | None] | None:
     timings = data.get("timings")
     if not isinstance(timings, dict):
         return None
-    return _number(timings.get("prompt_per_second")), _number(timings.get("predicted_per_second"))
-
-
-def _number(value: Any) -> float | None:
-    sensible = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9
-    return float(value) if sensible else None
+    return pace(timings.get("prompt_per_second")), pace(timings.get("predicted_per_second"))
 
 
 def _end(reply: StreamReply, found: Streamed, wire_api: str) -> tuple[str, str]:

@@ -34,6 +34,8 @@ def template(climb: Climb) -> Step:
             climb.found["status"] = plain.status
             return failed("template-error", f"HTTP {plain.status} to a plain greeting: {plain.message}")
         return not_tried(f"tokens are not counted: {plain.message or plain.words}")
+    if not isinstance(_tokens(plain), int):
+        return not_tried("tokens are not counted: the answer holds no number of them")
     return _tools_and_roles(climb, plain)
 
 

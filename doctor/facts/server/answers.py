@@ -97,6 +97,28 @@ def text_of(data: Any, name: str) -> str | None:
     return value[:4096] if isinstance(value, str) and value else None
 
 
+def odd_number(path: str, data: Any) -> str:
+    """The name of a number that is there and cannot be one, "" for none."""
+    if path == "/props" and isinstance(data, dict):
+        settings = data.get("default_generation_settings")
+        places = [(data, "total_slots"), (settings, "n_ctx")]
+    elif path == "/v1/models":
+        metas = [entry.get("meta") for entry in items(data, "data")[:1]]
+        places = [(meta, name) for meta in metas for name in ("n_ctx", "n_ctx_train")]
+    else:
+        places = [(slot, "n_ctx") for slot in items(data)] if path == "/slots" else []
+    for place, name in places:
+        if isinstance(place, dict) and place.get(name) is not None and whole(place[name]) is None:
+            return name
+    return ""
+
+
+def pace(value: Any) -> float | None:
+    """A sensible speed in tokens a second, None for anything else: from 0.01, which two digits can still show."""
+    sensible = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.01 <= value < 1e9
+    return float(value) if sensible else None
+
+
 def whole(value: Any) -> int | None:
     """A sensible whole number, None for anything else a hostile or broken answer may hold."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None

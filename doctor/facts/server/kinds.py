@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_UTF8 = "the answer holds bytes that are no UTF-8"
 
 
 class Reply(NamedTuple):
-    """An answer to a GET. Header names are lower-case; `data` is the body as JSON, None where it is none."""
+    """An answer to a GET. Header names are lower-case; `data` is the body as JSON, None where it is none or not whole."""
 
     path: str
     status: int
@@ -99,6 +104,20 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def body_fault(headers: Mapping[str, str], body: bytes, cut_at: int = 0) -> str:
+    """What keeps a client from reading a body, "" for nothing: packed, cut at so many bytes for its length, no UTF-8."""
+    packed = headers.get("content-encoding", "identity").lower()
+    if packed not in ("", "identity"):
+        return f"the answer is packed ({packed[:40]}), though none was asked for"
+    if cut_at:
+        return f"the answer is larger than {cut_at >> 20} MiB"
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return NO_UTF8
+    return ""
 
 
 def looks_like_html(reply: Reply) -> bool:

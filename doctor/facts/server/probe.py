@@ -39,7 +39,10 @@ def probe(
         return blank_record(shown, url_source, "error", f"{shown}: {address.problem}")
     session = Session(outside, address, _key(vault, key_token or ""))
     server = _ask(session, url_source, build_of_commit)
-    return replace(server, probes=tuple(session.probes))
+    unreadable = server.unreadable
+    if server.kind == "llama.cpp" and server.state in ("ok", "unauthorised"):
+        unreadable = tuple(f"{path}: {words}" for path, words in session.faults.items()) or None
+    return replace(server, unreadable=unreadable, probes=tuple(session.probes))
 
 
 def _key(vault: Vault, token: str) -> str:
@@ -99,7 +102,8 @@ def _llama(session: Session, blank: Server, replies: list[Reply], build_of_commi
     if answered and all(reply.status == 404 for reply in answered):
         return wrong_path(session, blank)
     if not any(reply.status == 200 and isinstance(reply.data, dict) for reply in answered):
-        told = ", ".join(f"HTTP {reply.status} to {reply.path}" for reply in answered) or "nothing to all else"
+        statuses = {reply.path: f"HTTP {reply.status}" for reply in answered}
+        told = "; ".join(f"{path}: {words}" for path, words in {**statuses, **session.faults}.items())
         return replace(blank, state="error", detail=f"the server answers, but nothing that can be read: {told}")
     return _with_slots(session, _described(blank, by_path, build_of_commit), by_path, with_key=required is True)
 
@@ -187,6 +191,7 @@ def _with_slots(session: Session, server: Server, by_path: dict[str, Reply], *, 
         asleep = Unknown("the model is unloaded; asking would wake it up")
         return replace(server, slots_busy=asleep, metrics=asleep)
     slots = session.try_get("/slots", with_key=with_key)
+    _odd_numbers(session, by_path, slots)
     if slots is not None and slots.status == 200 and isinstance(slots.data, list):
         props = by_path["/props"].data if "/props" in by_path else None
         server = replace(
@@ -195,9 +200,19 @@ def _with_slots(session: Session, server: Server, by_path: dict[str, Reply], *, 
             slots_busy=answers.busy_slots(slots.data),
             n_ctx=server.n_ctx if server.n_ctx else answers.slot_context(None, props, slots.data),
         )
+    elif slots is not None and slots.status == 200:
+        session.faults.setdefault("/slots", "the answer is no list")
     elif slots is not None and slots.status == 501:
         server = replace(server, slots_busy=Unknown("GET /slots is off (--no-slots)"))
     metrics = session.try_get("/metrics", with_key=with_key)
     if metrics is not None:
         server = replace(server, metrics=metrics.status == 200)
     return server
+
+
+def _odd_numbers(session: Session, by_path: dict[str, Reply], slots: Reply | None) -> None:
+    """Note the answers in which something else stands where a number of tokens or slots belongs."""
+    for path, reply in {**by_path, "/slots": slots}.items():
+        name = answers.odd_number(path, reply.data) if reply is not None and reply.status == 200 else ""
+        if name:
+            session.faults.setdefault(path, f"what stands for {name} is no sensible number")

@@ -41,6 +41,7 @@ class Server:
     hand). `build_number` is Unknown where the server was built without it. `chat_template`: there is one (llama.cpp
     puts its own in where the model has none). `strict_system_message`: the template in use raises unless the system
     message comes first. `sleeping`: the model is unloaded until the next request. `metrics`: GET /metrics is on.
+    `unreadable`: the answers of a llama.cpp server that cannot be used, each as "/path: why"; None where there are none.
     """
 
     url: str
@@ -64,6 +65,7 @@ class Server:
     strict_system_message: Fact[bool]
     sleeping: Fact[bool]
     metrics: Fact[bool]
+    unreadable: Fact[tuple[str, ...]]
     probes: Fact[tuple[Probe, ...]]
 
 

@@ -54,9 +54,10 @@ class Watch:
 
     `cards_state` as Gpu.state, `cards_lost` how often the driver went away meanwhile. `sm_percent` and `memory_percent`
     are those of the busiest card while the server worked; `idle_sm_percent` while it had nothing to do. `server_state`
-    is the last one; `server_restarts` how often it came back or began its counters anew. `slots_busy_mean` is over the
-    time in which any was. `requests` is how many ended (by the log). Speeds in tokens per second: from /metrics where it
-    is on, else the log, else the slots' counters.
+    is the last one, `server_answered` how often it gave an answer that says something (that it is loading, too),
+    `server_trouble` what was wrong with the last answer that had a fault, "/path: why"; `server_restarts` how often it came
+    back or began its counters anew. `slots_busy_mean` is over the time in which any was. `requests` is how many ended (by
+    the log). Speeds in tokens per second: from /metrics where it is on, else the log, else the slots' counters.
     `prompt_seconds` and `decode_seconds` are the time that requests spent on each, `prompt_share` the first over both.
     `prompt_tokens_per_request`: tokens that had to be processed, without those from the cache. `server_cores` is how
     many cores the server kept busy while it worked, of `cores`, `others_cores` all other programs; `busy_threads` how
@@ -78,6 +79,8 @@ class Watch:
     idle_sm_percent: Fact[float]
     server_state: Fact[str]
     server_restarts: Fact[int]
+    server_answered: Fact[int]
+    server_trouble: Fact[str]
     slots: Fact[int]
     slots_busy_most: Fact[int]
     slots_busy_mean: Fact[float]

@@ -71,7 +71,8 @@ class ServerSample:
 
     `busy` slots of `slots`, `waiting` requests without one. `decode_tokens` were generated since the sample before (by
     the slots' counters), `depth` is the longest context in use. From /metrics, since the sample before: tokens and the
-    seconds they took, of requests (or prompts) that ended. `restarted`: its counters began anew.
+    seconds they took, of requests (or prompts) that ended. `restarted`: its counters began anew. `trouble`: what was wrong with
+    an answer, "/path: why".
     """
 
     state: str
@@ -85,6 +86,7 @@ class ServerSample:
     done_decode_tokens: float | None = None
     done_decode_seconds: float | None = None
     restarted: bool = False
+    trouble: str | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CARDS_SECONDS = 3.0
+SENSELESS = "no sense can be made of what the server answers"
 HUNG = "error"
 """State of cards whose driver does not come back with an answer."""
 
@@ -47,7 +48,7 @@ class Sampler:
         server = None
         if self._server is not None:
             watch = self._server
-            server = _sound(lambda: watch.sample(now), ServerSample("error"))
+            server = _sound(lambda: watch.sample(now), ServerSample("error", trouble=SENSELESS))
         at, took = round(now - self._started, 3), round(seconds, 3)
         if self._log is None:
             return Sample(at, took, state, cards, host, server)

@@ -20,6 +20,7 @@ POINTS = 240
 _NO_SERVER = Unknown("no server was watched")
 _SHORT = Unknown("nothing of it was seen in this time")
 _THERMAL = frozenset({"sw-thermal-slowdown", "hw-thermal-slowdown"})
+_ANSWERS = frozenset({"ok", "loading", "sleeping", "unauthorised"})
 _HARDWARE = frozenset({"hw-slowdown", "hw-power-brake"})
 
 
@@ -48,6 +49,8 @@ def summarise(samples: Sequence[Sample], cores: int | None) -> Watch:
         idle_sm_percent=_mean(_busiest(sample, "sm_percent") for sample in idle),
         server_state=servers[-1].state if servers else _NO_SERVER,
         server_restarts=_restarts(samples) if servers else _NO_SERVER,
+        server_answered=sum(one.state in _ANSWERS for one in servers) if servers else _NO_SERVER,
+        server_trouble=next((one.trouble for one in reversed(servers) if one.trouble), None) if servers else _NO_SERVER,
         slots=_most((one.slots for one in servers), _NO_SERVER),
         slots_busy_most=_most((one.busy for one in servers), _NO_SERVER),
         slots_busy_mean=_mean(sample.server.busy or None for sample in samples if sample.server is not None),

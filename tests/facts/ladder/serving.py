@@ -17,7 +17,7 @@ def as_json(data, status=200, **headers):
 def serving(answer, family="127.0.0.1", wrap=None):
     """`answer(method, path, headers, body)` -> (status, headers, bytes or an iterable of bytes). Yields (url, requests).
 
-    `wrap` is given the listening socket (TLS).
+    Status 0: the bytes are all there is of an answer, status line and headers too. `wrap` is given the listening socket (TLS).
     """
     asked = []
 
@@ -28,11 +28,12 @@ def serving(answer, family="127.0.0.1", wrap=None):
             headers = {name.lower(): value for name, value in self.headers.items()}
             asked.append((self.command, self.path, headers, body))
             status, out, data = answer(self.command, self.path, headers, body)
-            self.send_response_only(status)
-            for name, value in out.items():
-                self.send_header(name, value)
-            self.send_header("Connection", "close")
-            self.end_headers()
+            if status:
+                self.send_response_only(status)
+                for name, value in out.items():
+                    self.send_header(name, value)
+                self.send_header("Connection", "close")
+                self.end_headers()
             with contextlib.suppress(OSError):
                 for piece in [data] if isinstance(data, bytes) else data:
                     self.wfile.write(piece)
