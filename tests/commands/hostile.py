@@ -225,9 +225,12 @@ BEHAVIOURS = {
     "drips a byte a second": lambda method, path: raw(head(fitting(path, method)), drip()),
     "drips its headers": lambda method, path: raw(b"HTTP/1.1 200 OK\r\nX-Long: ", drip(b"x")),
     "endless body": lambda method, path: (200, {**JSON, **LLAMA}, itertools.repeat(BODY)),
-    "endless headers": lambda method, path: raw(b"HTTP/1.1 200 OK\r\n", slowly(b"X-More: and more\r\n" * 64)),
+    "endless headers": lambda method, path: raw(b"HTTP/1.1 200 OK\r\n", slowly(b"X-More: and more\r\n" * 1024)),
     "a body of 1 GB": lambda method, path: raw(
         head(fitting(path, method), Content_Length=1 << 30), itertools.repeat(bytes(65536), 1 << 14)
+    ),
+    "a byte a chunk": lambda method, path: raw(
+        head(fitting(path, method), Transfer_Encoding="chunked"), itertools.repeat(b"1\r\n \r\n" * 4096)
     ),
     "a gzip bomb": lambda method, path: (200, {**JSON, **LLAMA, "Content-Encoding": "gzip"}, ZEROS),
     "says br, and is not": lambda method, path: (200, {**JSON, **LLAMA, "Content-Encoding": "br"}, b'{"status": "ok"}'),
@@ -261,9 +264,12 @@ ONLY = {
     "hangs after the headers": ("all", "counters", "posts"),
     "drips its headers": ("all", "posts"),
     "endless hints": ("all", "posts", "file"),
+    "a byte a chunk": ("all", "posts"),
 }
 """Behaviours that mean something at some requests only, or are like another one at the rest."""
-SLOW = {"says nothing", "hangs after the headers", "drips a byte a second", "drips its headers", "endless hints"}
+SLOW = {
+    "says nothing", "hangs after the headers", "drips a byte a second", "drips its headers", "endless hints", "a byte a chunk",
+}  # fmt: skip
 """Those that take as long as somebody waits."""
 
 
@@ -280,14 +286,22 @@ PLACES = {
     "file": lambda method, path, headers: "/resolve/" in path and not _first_part(method, path, headers),
 }
 """Which requests are answered that way; all others are answered soundly."""
+AFTER = "after the edit"
+"""A place of its own: once a client's own path was asked for, all is answered that way. Before, its address is wrong."""
 
 
 def shown(behaviour, place):
     """The answers of a server that behaves so at these requests."""
+    seen = []
 
     def answer(method, path, headers, body):
         clean = urlsplit(path).path
-        if PLACES[place](method, clean, headers):
+        if place == AFTER:
+            hostile = bool(seen)
+            seen.extend([clean] if (method, clean) == ("POST", "/v1/messages") else [])
+        else:
+            hostile = PLACES[place](method, clean, headers)
+        if hostile:
             return BEHAVIOURS[behaviour](method, clean)
         return sound(method, path, headers, body)
 

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tests.commands.hostile import BEHAVIOURS, ONLY, SLOW, shown, sound
+from tests.commands.hostile import AFTER, BEHAVIOURS, ONLY, SLOW, shown, sound
 from tests.facts.ladder.serving import serving
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a process for each run is forked")
@@ -32,7 +32,7 @@ PLACES = {
     "plan repo": ("all",),
     "bench": ("all", "posts"),
     "check": ("all", "after /health", "counters", "posts"),
-    "fix": ("all", "posts"),
+    "fix": ("all", "posts", AFTER),
     "verify": ("all", "posts", "preflight"),
     "watch": ("all", "counters"),
 }
@@ -86,7 +86,7 @@ def cells():
             for place in PLACES[command]:
                 if place in ONLY.get(behaviour, (place,)):
                     yield command, behaviour, place, "text"
-                    if behaviour in AS_JSON:
+                    if behaviour in AS_JSON and place != AFTER:
                         yield command, behaviour, place, "json"
     for command in COMMANDS:
         yield command, "sound", "", "text"

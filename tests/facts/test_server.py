@@ -420,6 +420,30 @@ def test_a_key_that_got_no_plain_answer_is_not_accepted(status):
     assert server.state == "error" and isinstance(server.key_accepted, Unknown)
 
 
+@pytest.mark.parametrize(
+    ("path", "answer", "words"),
+    [
+        ("/slots", {"body": b"[{"}, "the answer is no JSON"),
+        ("/slots", {"body": b"{}"}, "the answer is no list"),
+        ("/slots", {"body": b'[{"n_ctx": 1e99}]'}, "what stands for n_ctx is no sensible number"),
+        (
+            "/slots",
+            {"body": b"[]", "headers": {**LLAMA, "content-encoding": "br"}},
+            "the answer is packed (br), though none was asked for",
+        ),
+        ("/slots", {"status": 999}, "HTTP 999"),
+        ("/metrics", {"body": b"\xff\xfe"}, "the answer holds bytes that are no UTF-8"),
+        ("/props", {"body": b'{"total_slots": "many"}'}, "what stands for total_slots is no sensible number"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_told(path, answer, words):
+    world = Recorded.from_file("new-plain")
+    assert ask(world).unreadable is None
+    world.answers[path, False] = {"status": 200, "headers": dict(LLAMA), "body": b"", **answer}
+    server = ask(world)
+    assert (server.state, server.unreadable) == ("ok", (f"{path}: {words}",))
+
+
 def test_a_flood_of_models_is_cut():
     many = as_json({"data": [{"id": f"model-{number}" + "x" * 1000} for number in range(5000)]}, server="llama.cpp")
     world = Recorded.from_file("new-plain")

@@ -128,3 +128,36 @@ def test_any_answer_is_survived(web, body):
     watch = ServerWatch(Outside(), web.url, "")
     found = [_sound(lambda at=at: watch.sample(at), ServerSample("error")) for at in (0, 1)]
     assert all(one.state in ("ok", "error") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("slots", "figures", "state", "trouble"),
+    [
+        ((200, "["), (501, ""), "error", "/slots: the answer is no JSON"),
+        ((200, "{}"), (501, ""), "error", "/slots: the answer is no list"),
+        ((200, [{**slot(0), "n_ctx": "many"}]), (501, ""), "ok", "/slots: what stands for n_ctx is no sensible number"),
+        ((200, [slot(0)]), (200, "llamacpp:requests_processing NaN\n"), "ok", "/metrics: no figure in it can be read"),
+        ((501, ""), (200, "nothing\n"), "error", "/metrics: no figure in it can be read"),
+        ((302, ""), (501, ""), "error", "/slots: HTTP 302"),
+        ((200, "[" + "0," * (1 << 20) + "0]"), (501, ""), "error", "/slots: the answer is larger than 1 MiB"),
+        ((200, [slot(0)]), (501, ""), "ok", None),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_told(web, slots, figures, state, trouble):
+    web.pages["/slots"], web.pages["/metrics"] = slots, figures
+    sample = ServerWatch(Outside(), web.url, "").sample(0)
+    assert (sample.state, sample.trouble) == (state, trouble)
+
+
+def test_a_slot_whose_number_is_none_is_survived(web):
+    watch = ServerWatch(Outside(), web.url, "")
+    web.pages["/slots"] = (
+        200,
+        [{**slot(0, busy=True, task=7, decoded=10), "id": []}, slot(1, busy=True, task=8, decoded=5)],
+    )
+    watch.sample(0)
+    web.pages["/slots"] = (
+        200,
+        [{**slot(0, busy=True, task=7, decoded=90), "id": []}, slot(1, busy=True, task=8, decoded=9)],
+    )
+    assert watch.sample(1).decode_tokens == 4
