@@ -3,6 +3,8 @@
 import contextlib
 import http.server
 import json
+import selectors
+import socket
 import threading
 
 JSON = {"Content-Type": "application/json"}
@@ -13,13 +15,8 @@ def as_json(data, status=200, **headers):
     return status, {**JSON, **headers}, json.dumps(data).encode()
 
 
-@contextlib.contextmanager
-def serving(answer, family="127.0.0.1", wrap=None):
-    """`answer(method, path, headers, body)` -> (status, headers, bytes or an iterable of bytes). Yields (url, requests).
-
-    Status 0: the bytes are all there is of an answer, status line and headers too. `wrap` is given the listening socket (TLS).
-    """
-    asked = []
+def listening(answer, asked, family="127.0.0.1", wrap=None):
+    """A server that listens and does not serve yet. What it is asked is noted in `asked`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def handle_any(self):
@@ -52,12 +49,21 @@ def serving(answer, family="127.0.0.1", wrap=None):
             pass
 
     if family == "::1":
-        import socket
-
         Server.address_family = socket.AF_INET6
     server = Server((family, 0), Handler)
     if wrap is not None:
         server.socket = wrap(server.socket)
+    return server
+
+
+@contextlib.contextmanager
+def serving(answer, family="127.0.0.1", wrap=None):
+    """`answer(method, path, headers, body)` -> (status, headers, bytes or an iterable of bytes). Yields (url, requests).
+
+    Status 0: the bytes are all there is of an answer, status line and headers too. `wrap` is given the listening socket (TLS).
+    """
+    asked = []
+    server = listening(answer, asked, family, wrap)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     host = f"[{family}]" if ":" in family else family
     try:
@@ -65,6 +71,31 @@ def serving(answer, family="127.0.0.1", wrap=None):
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextlib.contextmanager
+def serving_all(answers):
+    """Many servers, one thread that waits for all of them: name -> answer as of `serving`. Yields name -> url."""
+    servers = {name: listening(answer, []) for name, answer in answers.items()}
+    done = threading.Event()
+
+    def wait():
+        with selectors.DefaultSelector() as selector:
+            for server in servers.values():
+                selector.register(server, selectors.EVENT_READ)
+            while not done.is_set():
+                for key, _ in selector.select(0.2):
+                    key.fileobj.handle_request()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        yield {name: f"http://127.0.0.1:{server.server_address[1]}" for name, server in servers.items()}
+    finally:
+        done.set()
+        thread.join()
+        for server in servers.values():
+            server.server_close()
 
 
 REPLY = {"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}]}
