@@ -31,6 +31,10 @@ WORSE = 0.1
 _NO_SPEED = "no speed can be told: the answers count too few tokens, or none at all"
 FIGURES = ("prefill_per_second", "decode_per_second", "deep_decode_per_second", "together_per_second", "cache_hit")
 """What is compared between runs; more is better in all of them."""
+ALIKE = 1.25
+"""Lengths up to this many times apart are one and the same for a comparison."""
+FULL_BATCH = 512
+"""Tokens of a micro-batch of llama.cpp by default: shorter prompts are read slower than longer ones."""
 
 
 def bench(
@@ -203,14 +207,39 @@ def against(record: Bench, speed: Fact[Speed]) -> Bench:
     return replace(record, of_expected=round(measured * slowest / 1000, 3))
 
 
+def _size(record: Bench, name: str) -> int | None:
+    """Tokens of the prompt, or of the context, that a figure was measured with."""
+    found = known(record.measurements) or ()
+    fresh = [item for item in found if item.name != "second-turn"]
+    if name == "prefill_per_second":
+        return max((item.prompt_tokens for item in fresh), default=None)
+    if name == "decode_per_second":
+        return min((item.depth for item in fresh), default=None)
+    return max((item.depth for item in fresh), default=None) if name == "deep_decode_per_second" else None
+
+
+def _alike(before: int | None, now: int | None) -> bool:
+    return not before or not now or max(before, now) <= ALIKE * min(before, now)
+
+
+def _says_something(change: Change) -> bool:
+    """Whether worse is worse: less in a deeper context, or with a prompt of other length, may be that alone."""
+    before, now = known(change.tokens_before), known(change.tokens_now)
+    if before is None or now is None:
+        return True
+    return now < before and (change.name != "prefill_per_second" or now >= FULL_BATCH)
+
+
 def compared(record: Bench, before: Bench) -> Bench:
     """The record beside that of an earlier run."""
     changes = []
     for name in FIGURES:
         then, now = known(getattr(before, name)), known(getattr(record, name))
         if then and now is not None:
-            changes.append(Change(name, then, now, round(now / then - 1, 4)))
-    worse = tuple(change.name for change in changes if change.change < -WORSE)
+            sizes = (_size(before, name), _size(record, name))
+            sizes = (None, None) if _alike(*sizes) else sizes
+            changes.append(Change(name, then, now, round(now / then - 1, 4), *sizes))
+    worse = tuple(change.name for change in changes if change.change < -WORSE and _says_something(change))
     return replace(
         record,
         changes=tuple(changes),

@@ -29,12 +29,18 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Change:
-    """A figure of this run beside that of a saved one; `change` is 0.1 for a tenth more."""
+    """A figure of this run beside that of a saved one; `change` is 0.1 for a tenth more.
+
+    `tokens_before` and `tokens_now` are the prompt or the depth at which each was measured, absent where they are alike:
+    a slower server is asked shorter prompts.
+    """
 
     name: str
     before: float
     now: float
     change: float
+    tokens_before: Fact[int] = None
+    tokens_now: Fact[int] = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ _WORDS = {
         "queued": "two at once: the second waits for the first",
         "first": "first token after {ms:.0f} ms",
         "then": "{name}: {now}, before {before} ({change:+.0%})",
+        "then_other": "{name}: {now} with {tokens_now} tokens, before {before} with {tokens_before}",
+        "not_compared": ": cannot be compared",
         "prefill_per_second": "reading",
         "decode_per_second": "writing",
         "deep_decode_per_second": "writing deeper in",
@@ -44,6 +46,8 @@ _WORDS = {
         "queued": "两个请求同时：第二个要等第一个",
         "first": "首个 token 在 {ms:.0f} 毫秒后",
         "then": "{name}：{now}，之前 {before}（{change:+.0%}）",
+        "then_other": "{name}：{tokens_now} 个 token 时 {now}，之前 {tokens_before} 个 token 时 {before}",
+        "not_compared": "：无法比较",
         "prefill_per_second": "处理提示词",
         "decode_per_second": "生成",
         "deep_decode_per_second": "较深处生成",
@@ -75,8 +79,8 @@ def bench_rows(found: Bench, speed: Speed | None, lang: str, *, unicode: bool) -
         gain = known(found.together_gain)
         yield Row((("", words["together"].format(speed=_figure(found.together_per_second, words), gain=gain)),), 2)
     for change in known(found.changes) or ():
-        style = "error" if change.name in (known(found.regressed) or ()) else ""
-        yield Row(((style, _change(change, words)),), 2)
+        worse = change.name in (known(found.regressed) or ())
+        yield Row((("error" if worse else "", _change(change, words, worse=worse)),), 2)
     if speed is not None:
         yield Row((("quiet", words["expected"] + expected_line(speed, lang)),), 2)
     yield Row(())
@@ -90,11 +94,17 @@ def _measurement(item: Measurement, words: dict[str, str]) -> Iterator[Row]:
         yield Row((("", text), ("quiet", _server(item.server_decode_per_second, words))), 2)
 
 
-def _change(change: Change, words: dict[str, str]) -> str:
+def _change(change: Change, words: dict[str, str], *, worse: bool) -> str:
     share = change.name == "cache_hit"
     now, before = (f"{value:.0%}" if share else _figure(value, words) for value in (change.now, change.before))
     name = words.get(change.name, change.name)  # a saved run may hold names of another version
-    return words["then"].format(name=name, now=now, before=before, change=change.change)
+    tokens_now, tokens_before = known(change.tokens_now), known(change.tokens_before)
+    if tokens_now is None or tokens_before is None:
+        return words["then"].format(name=name, now=now, before=before, change=change.change)
+    text = words["then_other"].format(
+        name=name, now=now, before=before, tokens_now=tokens_now, tokens_before=tokens_before
+    )
+    return text if worse else text + words["not_compared"]
 
 
 def _figure(value: Fact[float], words: dict[str, str]) -> str:

@@ -122,6 +122,7 @@ FIELDS = {
     "cache_hit": ("share from the cache", "缓存命中比例"),
     "prompt_over_decode": ("reading over writing", "读入与生成之比"),
     "prefill_per_second": ("reading speed", "读入速度"),
+    "deep_decode_per_second": ("generation speed deeper in", "较深处的生成速度"),
     "read_bytes_per_second": ("read from disk", "从磁盘读取"),
     "major_faults_per_second": ("pages fetched from disk", "从磁盘取回的页"),
     "swap_in_per_second": ("read from swap", "从交换空间读取"),

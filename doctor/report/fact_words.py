@@ -128,6 +128,8 @@ def _label(subject: str, field: str, lang: str) -> str:
 def _value(field: str, value: str, lang: str) -> str:
     if value in VALUES:
         return value_words(value, lang)
+    if field == "regressed":  # names of other fields
+        return ("、" if lang == "zh" else ", ").join(_label("bench", name, lang) for name in value.split(", "))
     if re.fullmatch(r"-?\d+", value) and field.endswith("_bytes"):
         number = int(value)
         return f"{number / GIB:.1f} GiB" if abs(number) >= GIB else f"{number / (GIB >> 10):.1f} MiB"

@@ -1,15 +1,18 @@
 """What a streamed answer says of speeds, by our own clock: replies made by hand, with times that are known."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from doctor.bench.ask import COMPLETION, Asker, Sample
 from doctor.bench.collect import compared
 from doctor.bench.run import SHORTEST_PROMPT, WARM_LETTERS, measure, sizes_for
-from doctor.facts.bench import Bench
+from doctor.facts.bench import Bench, Measurement
 from doctor.facts.record import not_collected
 from doctor.outside import HttpReply, OutsideError, StreamReply
+from doctor.report.bench import bench_rows
+from doctor.report.text import plain
 
 
 class Server:
@@ -120,3 +123,26 @@ def test_a_run_is_held_against_a_saved_one():
         ("decode_per_second", -0.18),
         ("cache_hit", 0.0),
     ]
+
+
+def of_depth(tokens, speed):
+    one = Measurement("long", tokens, None, speed, None, 96, speed, None, tokens, None)
+    return replace(
+        not_collected(Bench, "x"), measurements=(one,), prefill_per_second=speed, deep_decode_per_second=speed
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "worse"),
+    [
+        (4000, ("prefill_per_second", "deep_decode_per_second")),
+        (1000, ("prefill_per_second", "deep_decode_per_second")),
+        (200, ("deep_decode_per_second",)),  # shorter than a batch: read slower for that alone
+        (9000, ()),  # deeper in: slower for that alone
+    ],
+)
+def test_figures_of_other_lengths_are_no_regression_where_the_length_may_be_all(tokens, worse):
+    found = compared(of_depth(tokens, 20.0), of_depth(4096, 50.0))
+    assert found.regressed == worse
+    text = plain(bench_rows(found, None, "en", unicode=True))
+    assert ("cannot be compared" in text) is (len(worse) < 2) and ("before 50.0 with 4096" in text) is (tokens != 4000)
