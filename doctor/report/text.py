@@ -9,7 +9,7 @@ from doctor.report.evidence import consequence_rows, evidence_rows
 from doctor.report.fact_words import not_checked_rows
 from doctor.report.rows import Row
 from doctor.report.subjects import name_of, padded
-from doctor.report.words import colon, say
+from doctor.report.words import colon, key_remark, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,8 +148,8 @@ def advice_rows(advice: Advice, lang: str) -> Iterator[Row]:
     yield Row((("", advice.text), *cost), 4)
     for line in advice.command.splitlines():
         yield Row((("command", line),), 6, copy=True)
-    if "<key-" in advice.command:
-        yield Row((("quiet", say("key_token", lang)),), 6)
+    if remark := key_remark(advice.command, lang):
+        yield Row((("quiet", remark),), 6)
 
 
 def plain(lines: Iterator[Row]) -> str:

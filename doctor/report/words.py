@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_KEY_TOKEN = re.compile(r"<key-\d+>")
+
 WORDS: dict[str, dict[str, str]] = {
     "en": {
         "error": "error",
@@ -57,7 +61,7 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_bench": "Nothing holds this server back that a measurement through its API can show.",
         "not_measured": "Not measured: {problem}",
         "nothing_explain": "No known cause fits these words. Try the program's own error text, or `doctor log FILE` on its log.",
-        "key_token": "(<key-1> stands for a key that is not shown: put yours there)",
+        "key_token": "({tokens} stands for a key that is not shown: put yours there)",
         "empty_log": "The text is empty. A coding agent that prints nothing mostly tries again and again without a word: "
         "`doctor verify --client NAME --deep` says where it is stuck.",
         "walk": "On the machine of the client, `doctor verify --client NAME` walks its way to the model and tells these apart.",
@@ -127,7 +131,7 @@ WORDS: dict[str, dict[str, str]] = {
         "nothing_bench": "通过 API 的测量没有发现拖慢服务器的原因。",
         "not_measured": "没有测到：{problem}",
         "nothing_explain": "没有已知原因符合这些描述。请用程序自己的报错文字，或对日志运行 `doctor log FILE`。",
-        "key_token": "（<key-1> 代表没有显示的密钥，请换成你自己的）",
+        "key_token": "（{tokens} 代表没有显示的密钥，请换成你自己的）",
         "empty_log": "输入是空的。编程助手什么都不打印，多半是在默默重试：`doctor verify --client NAME --deep` 会说出它卡在哪里。",
         "walk": "在客户端所在的机器上运行 `doctor verify --client 名称`：它逐步检查从客户端到模型的路径，能区分下面这些原因。",
         "guessed": "这段文字里没有 doctor 认得的信息。按字面看，下面几种原因最接近。",
@@ -154,6 +158,12 @@ def colon(lang: str) -> str:
 def say(key: str, lang: str) -> str:
     """The program's words for `key`."""
     return WORDS["zh" if lang == "zh" else "en"][key]
+
+
+def key_remark(command: str, lang: str) -> str:
+    """What the tokens in a command stand for; "" where it has none."""
+    tokens = ", ".join(dict.fromkeys(_KEY_TOKEN.findall(command)))
+    return say("key_token", lang).format(tokens=tokens) if tokens else ""
 
 
 def language(option: str | None, environ: dict[str, str]) -> str:

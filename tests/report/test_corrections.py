@@ -5,6 +5,7 @@ import json
 import pytest
 
 from doctor.cli import main
+from doctor.report.words import key_remark
 
 WRONG = "llama-server -m x.gguf -fa --mlock -c 64K -np 8 --host 0.0.0.0"
 RIGHT = "llama-server -m x.gguf -fa on --mlock -c 65536 -np 8 --host 0.0.0.0"
@@ -30,3 +31,9 @@ def test_the_whole_command_can_be_copied(capsys, tmp_path, form):
         )
     else:
         assert RIGHT in said and "-c 64K → -c 65536" in said
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "<key-2>, <key-1> stands for"), ("zh", "<key-2>, <key-1> 代表")])
+def test_the_remark_on_keys_names_those_of_the_command(lang, words):
+    assert words in key_remark("llama-server --api-key '<key-2>,<key-1>' --alias '<key-2>'", lang)
+    assert key_remark("llama-server -m a.gguf", lang) == ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from doctor.report.fact_words import evidence_words, telling
 from doctor.report.html.markup import Markup, code, element, joined, words
 from doctor.report.html.words import tell
-from doctor.report.words import colon, say
+from doctor.report.words import colon, key_remark, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,5 +108,5 @@ def _advice(advice: Advice, lang: str) -> Iterator[Markup]:
     yield element("p", words(advice.text), " " if cost else None, cost)
     if advice.command:
         yield element("pre", code(advice.command))
-    if "<key-" in advice.command:
-        yield element("p", say("key_token", lang), class_="small quiet")
+    if remark := key_remark(advice.command, lang):
+        yield element("p", remark, class_="small quiet")
