@@ -66,7 +66,8 @@ def fix(options: argparse.Namespace, outside: Outside) -> Exit:
     if choice is None:
         return _nothing(run, seen, refusals)
     lines = diff(choice.plan, run.clean)
-    shown = Outcome("planned", choice.finding, choice.advice, choice.plan.path, lines)
+    worse = () if run.options.rule is not None else _worse(run, seen, choice.finding, refusals)
+    shown = Outcome("planned", choice.finding, choice.advice, choice.plan.path, lines, worse=worse)
     shown, ended = consent(run, shown)
     return _carry_out(run, choice, shown) if ended is None else ended
 
@@ -86,6 +87,22 @@ def _choose(run: Run, seen: Sight, key: str | None) -> tuple[_Choice | None, lis
         except CannotFix as error:
             refusals.append((finding, error))
     return None, refusals
+
+
+def _worse(
+    run: Run, seen: Sight, chosen: Finding, refusals: list[tuple[Finding, CannotFix]]
+) -> tuple[tuple[Finding, bool], ...]:
+    """The errors that come before the one an edit was found for, and whether an edit cures them that wants the key."""
+    names = names_of(known(seen.facts.clients) or (), run.options.client) if run.options.client else None
+    wants_key = [finding for finding, error in refusals if error.kind == "key-wanted"]
+    before = []
+    for finding in seen.findings:
+        within = tuple(every((finding,)))
+        if chosen in within:
+            break
+        if finding.severity == "error" and not finding.instead_of and (names is None or finding.about in ("", *names)):
+            before.append((finding, any(item in wants_key for item in within)))
+    return tuple(before)
 
 
 def _nothing(run: Run, seen: Sight, refusals: list[tuple[Finding, CannotFix]]) -> Exit:
@@ -119,7 +136,7 @@ def _carry_out(run: Run, choice: _Choice, shown: Outcome) -> Exit:
     after = look(run, _as_a_new_shell(run.outside, plan))
     verdict = holds(rule, after.facts, finding.about)
     state = "undecided" if isinstance(verdict, Unknown) else "not-cured" if verdict else "cured"
-    before_rules = {finding.rule}
+    before_rules = {finding.rule, *(told.rule for told, _ in shown.worse)}
     others = tuple(
         item
         for item in after.findings

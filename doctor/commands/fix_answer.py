@@ -81,7 +81,7 @@ def consent(run: Run, shown: Outcome) -> tuple[Outcome, Exit | None]:
     show(report.rows(safe(run, shown), lang=run.lang, unicode=speaks_unicode()), run.options)
     if run.outside.ask(report.say("question", run.lang)).lower() not in ("y", "yes", "j", "是", "好"):
         return shown, answer(run, shown._replace(state="declined", diff=()), Exit.USAGE)
-    return shown._replace(diff=(), by_hand=()), None  # it was shown already
+    return shown._replace(diff=(), by_hand=(), worse=()), None  # it was shown already
 
 
 def safe(run: Run, outcome: Outcome) -> Outcome:
@@ -102,6 +102,7 @@ def safe(run: Run, outcome: Outcome) -> Outcome:
         file=run.clean.text(outcome.file),
         backup=run.clean.text(outcome.backup),
         detail=run.clean.text(outcome.detail),
+        worse=tuple((shown(finding), wants_key) for finding, wants_key in outcome.worse),
         left=tuple(map(shown, outcome.left)),
         gone=tuple(map(shown, outcome.gone)),
         by_hand=run.clean.tree(outcome.by_hand),

@@ -15,7 +15,7 @@ from doctor.fix.diff import diff
 from doctor.fix.launch.bench import Bench
 from doctor.fix.launch.files import LaunchFiles
 from doctor.fix.launch.hand import Hand
-from doctor.fix.launch.improve import advice_of, improve
+from doctor.fix.launch.improve import BUILD_UNKNOWN, advice_of, improve
 from doctor.fix.launch.paper import Paper
 from doctor.fix.launch.restart import restart
 from doctor.fix.plan import CannotFix, Plan
@@ -97,8 +97,12 @@ def fix_launch(run: Run, seen: Sight, found: Seen) -> Exit | None:
     if not improved.done:
         if not left_to_do:
             return None
+        asked = all(step.why == BUILD_UNKNOWN for step in left_to_do)
+        state = "launch-build" if asked else "launch-by-hand"
         return answer(
-            run, _by_hand(run, bench, Outcome("launch-by-hand", None, None, path, ()), left_to_do), Exit.FINDINGS
+            run,
+            _by_hand(run, bench, Outcome(state, None, None, path, ()), left_to_do, careful=not asked),
+            Exit.FINDINGS,
         )
     target = hand.target or files.main
     before = files.before[target]
@@ -123,9 +127,11 @@ def _paper(bench: Bench) -> Paper:
     return Paper([seen.command for seen in bench.seen], bench.vault)
 
 
-def _by_hand(run: Run, bench: Bench, outcome: Outcome, steps: tuple[ByHand, ...] = ()) -> Outcome:
+def _by_hand(
+    run: Run, bench: Bench, outcome: Outcome, steps: tuple[ByHand, ...] = (), *, careful: bool = True
+) -> Outcome:
     """With the change as it is made by hand: where, and the whole command."""
-    improved = improve(_paper(bench), bench, run.options.rule)
+    improved = improve(_paper(bench), bench, run.options.rule, careful=careful)
     told = improved.gone()
     if not steps:
         steps = tuple(ByHand(f"{outcome.file}:{step.line}", step.old, step.new, step.why) for step in improved.done)

@@ -18,6 +18,8 @@ WORDS = {
     "en": {
         "edit": "The edit",
         "question": "Write it? [y/N] ",
+        "worse": "This comes first, and no edit of a settings file that doctor could make cures it: see `doctor check`.",
+        "worse_key": "This comes first, and wants the key: doctor fix --rule {rule} --key-env NAME",
         "dry-run": "Nothing was written (--dry-run).",
         "not-asked": "Nothing was written: there is no terminal to ask on. Run it again with --yes to write.",
         "declined": "Nothing was written.",
@@ -29,6 +31,8 @@ WORDS = {
         "same": "The file holds the value already: something else beats it, or the client must be started anew.",
         "nothing": "Nothing found that an edit of a client's settings or of the launch file would cure.",
         "launch-by-hand": "Nothing was written: what is wrong in the file cannot be changed there by doctor. By hand:",
+        "launch-build": "Nothing was written: whether this is right depends on the build, which is not known here. Name it "
+        "(`llama-server --version` says it): doctor fix --launch {file} --for-build N",
         "launch-done": "Written, and the file read again: what stands above is gone from it.",
         "launch-partly": "Written, and the file read again: what stands above is gone from it, and something else is still wrong.",
         "by_hand": "Not changed by doctor, for you to decide",
@@ -55,6 +59,8 @@ WORDS = {
     "zh": {
         "edit": "修改内容",
         "question": "写入吗？[y/N] ",
+        "worse": "应当先解决这个，但它不是 doctor 修改设置文件能解决的：见 `doctor check`。",
+        "worse_key": "应当先解决这个，它需要密钥：doctor fix --rule {rule} --key-env NAME",
         "dry-run": "没有写入（--dry-run）。",
         "not-asked": "没有写入：这里没有可以询问的终端。确认要写入请加 --yes 再运行一次。",
         "declined": "没有写入。",
@@ -66,6 +72,8 @@ WORDS = {
         "same": "文件里已经是这个值：有别的设置优先于它，或者客户端需要重新启动。",
         "nothing": "没有发现可以通过修改客户端设置或启动文件来解决的问题。",
         "launch-by-hand": "没有写入：文件里的问题 doctor 无法直接修改。请手动处理：",
+        "launch-build": "没有写入：这样写对不对取决于版本，而这里不知道是哪个版本。请写明版本"
+        "（`llama-server --version` 会显示）：doctor fix --launch {file} --for-build N",
         "launch-done": "已写入，并重新读取文件：上面的问题已不在其中。",
         "launch-partly": "已写入，并重新读取文件：上面的问题已不在其中，但还有别的问题。",
         "by_hand": "doctor 没有改，由你决定",
@@ -115,7 +123,8 @@ class Outcome(NamedTuple):
     """How far it came. `state` is a key of WORDS, or "planned" while it is being asked; everything is fit to be shown.
 
     `file` is the one that is (or would be) changed, `backup` the copy of the old one. `left` are errors that are there
-    after the edit. `new_shell`: the edit counts only in shells that start later.
+    after the edit. `new_shell`: the edit counts only in shells that start later. `worse` are errors that come before what
+    the edit cures, and whether an edit cures them that wants the key.
 
     Of a launch file: `gone` are the findings that the edit ends, `by_hand` the changes it leaves, `command` the whole
     command as it should be where nothing is written, `restart` what starts the server anew, `running` the address of one
@@ -131,6 +140,7 @@ class Outcome(NamedTuple):
     detail: str = ""
     left: tuple[Finding, ...] = ()
     new_shell: bool = False
+    worse: tuple[tuple[Finding, bool], ...] = ()
     gone: tuple[Finding, ...] = ()
     by_hand: tuple[ByHand, ...] = ()
     command: str = ""
@@ -152,12 +162,15 @@ def rows(outcome: Outcome, *, lang: str, unicode: bool) -> Iterator[Row]:
     if outcome.state in ("planned", "by-hand"):
         return
     mark = {"ok": "✓ " if unicode else "+ ", "error": "✗ " if unicode else "x "}.get(_STYLES.get(outcome.state, ""), "")
-    yield Row(((_STYLES.get(outcome.state, ""), mark), ("", say(outcome.state, lang))))
+    yield Row(((_STYLES.get(outcome.state, ""), mark), ("", say(outcome.state, lang).replace("{file}", outcome.file))))
     yield from _rest(outcome, lang)
 
 
 def _what(outcome: Outcome, lang: str, mark: str) -> Iterator[Row]:
     """What is wrong, and the edit."""
+    for worse, wants_key in outcome.worse:
+        yield Row((("error", f"{mark} "), ("title", worse.title), ("quiet", f"  ({worse.rule})")))
+        yield Row((("", say("worse_key" if wants_key else "worse", lang).format(rule=worse.rule)),), 2)
     for finding in (outcome.finding, *outcome.gone):
         if finding is not None:
             shown = (
@@ -191,6 +204,7 @@ def _by_hand(outcome: Outcome, lang: str) -> Iterator[Row]:
     for place, old, new, why in outcome.by_hand:
         words = f"{old} → {new or say('leave_out', lang)}" if old else f"{say('add', lang)} {new}"
         reason = say(why, lang) if why == "build-unknown" else spoken(why, lang)
+        reason = "" if outcome.state == "launch-build" else reason  # said once, above
         yield Row((("quiet", f"{place}: "), ("", words), ("quiet", f"  ({reason})" if reason else "")), 4)
     if outcome.command:
         yield Row((("head", say("whole", lang)),), 2)
@@ -241,6 +255,7 @@ def as_json(outcome: Outcome) -> str:
         "backup": outcome.backup or None,
         "detail": outcome.detail,
         "new_shell": outcome.new_shell,
+        "worse": [{"rule": item.rule, "title": item.title, "wants_key": key} for item, key in outcome.worse],
         "left": [{"rule": item.rule, "title": item.title} for item in outcome.left],
         "gone": [{"rule": item.rule, "title": item.title} for item in outcome.gone],
         "by_hand": [item._asdict() for item in outcome.by_hand],

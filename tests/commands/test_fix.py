@@ -9,6 +9,8 @@ import pytest
 from doctor.cli import main
 from doctor.outside import OutsideError
 from tests.facts.clients.homes import Home
+from tests.facts.ladder.serving import serving
+from tests.fix.test_cures import llama
 
 BASE = "http://127.0.0.1:9"
 WRONG = {"env": {"ANTHROPIC_BASE_URL": f"{BASE}/v1", "ANTHROPIC_AUTH_TOKEN": "sk-local-test"}}
@@ -185,3 +187,33 @@ def test_a_state_folder_that_cannot_be_made_stops_it(world, capsys, monkeypatch)
     monkeypatch.setattr(World, "make_folder", refuse)
     status, out = run(world, capsys, "--yes")
     assert status == 2 and "no permission" in out and base_url(world) == f"{BASE}/v1"
+
+
+CLAUDE = {"ANTHROPIC_AUTH_TOKEN": "sk-local-test", "CLAUDE_CODE_ATTRIBUTION_HEADER": "0"}
+
+
+def claude_at(tmp_path, url):
+    world = World(tmp_path, {SETTINGS: {"env": {"ANTHROPIC_BASE_URL": url, **CLAUDE}}})
+    world.port_open = lambda host, port, timeout=1.0: super(Home, world).port_open(host, port, timeout)
+    return world
+
+
+def test_what_comes_first_is_told_first_also_where_no_edit_cures_it(tmp_path, capsys):
+    small = {"default_generation_settings": {"n_ctx": 4096, "params": {}}}
+    with serving(llama(props=small)) as (url, _):
+        world = claude_at(tmp_path, url)
+        status, out = run(world, capsys, "--dry-run")
+    assert status == 0 and "context/slot-too-small-for-agent" in out.splitlines()[0] and "no edit" in out
+    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS" not in out and "hasCompletedOnboarding" in out
+
+
+def test_what_comes_first_and_wants_the_key_says_how(tmp_path, capsys):
+    with serving(llama(key="sk-local-test-2")) as (url, _):
+        world = claude_at(tmp_path, url)
+        _, out = run(world, capsys, "--yes")
+        first, hint = out.splitlines()[:2]
+        rule = first.rpartition("(")[2].rstrip(")")
+        assert rule.startswith("client/key-") and f"doctor fix --rule {rule} --key-env NAME" in hint
+        assert out.count(rule) == 2 and (world.root / STATE).exists()  # not told a second time as still wrong
+        world.environ["MINE"] = "sk-local-test-2"
+        assert run(world, capsys, "--rule", rule, "--key-env", "MINE", "--yes")[0] == 0

@@ -248,3 +248,12 @@ def test_killed_at_any_step_the_old_or_the_new_file_is_there(tmp_path, nth):
     environ = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.getcwd()}
     ended = subprocess.run([sys.executable, "-c", code], env=environ, timeout=60)
     assert path.read_text() in (WRONG, WRONG.replace("64K", "65536")) and ended.returncode in (0, 9)
+
+
+def test_without_a_build_it_is_asked_for_and_the_command_is_the_newest(world, capsys):
+    path_of(world).write_text("llama-server -m /m/a.gguf \\\n  -fa \\\n  --no-mmap\n")
+    status = main(["fix", "--launch", str(path_of(world)), "--dry-run"], world)
+    out = capsys.readouterr().out
+    assert status == 1 and f"doctor fix --launch {path_of(world)} --for-build N" in out
+    assert "start.sh:2: -fa → -fa on\n" in out and "start.sh:3: --no-mmap → --load-mode none\n" in out
+    assert "llama-server -m /m/a.gguf -fa on --load-mode none" in out and "cannot be changed" not in out

@@ -15,8 +15,9 @@ PROPS = {"default_generation_settings": {"n_ctx": 32768, "params": {}}, "total_s
 PROPS |= {"chat_template": "{{ messages }}", "build_info": "b9000-abcdef", "model_alias": "qwen3"}
 
 
-def llama(key=None, models=MODELS):
+def llama(key=None, models=MODELS, props=None):
     """The answers of a llama.cpp server, as far as a check asks."""
+    props = {**PROPS, **(props or {})}
 
     def answer(method, path, headers, body):
         path = path.partition("?")[0]
@@ -26,7 +27,7 @@ def llama(key=None, models=MODELS):
         if key is not None and given != key and path not in ("/v1/models", "/models"):
             error = {"code": 401, "message": "Invalid API Key", "type": "authentication_error"}
             return as_json({"error": error}, 401, Server="llama.cpp")
-        known = {"/v1/models": models, "/models": models, "/props": PROPS, "/slots": [{"id": 0, "n_ctx": 32768}]}
+        known = {"/v1/models": models, "/models": models, "/props": props, "/slots": [{"id": 0, "n_ctx": 32768}]}
         if path in known and method == "GET":
             return as_json(known[path], Server="llama.cpp")
         posts = (

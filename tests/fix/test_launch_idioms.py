@@ -1,9 +1,12 @@
 """Launch files as people write them: where the words come from variables, macros, other files; and what is left alone."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
+from doctor.facts.record import not_collected
+from doctor.facts.server.record import Server
 from tests.fix.launching import AGENT, changed_lines, put_right, wrong
 
 IMAGE = "services:\n  a:\n    image: ghcr.io/ggml-org/llama.cpp:server\n"
@@ -141,3 +144,13 @@ def test_a_guess_never_takes_the_place_of_what_is_given(tmp_path):
     fixed = put_right(tmp_path, "a.sh", "llama-server --model a.gguf mmproj.gguf -c 64K\n")
     assert fixed.texts["a.sh"] == "llama-server --model a.gguf mmproj.gguf -c 65536\n"
     assert [problem.kind for problem in wrong(fixed.launches[0])] == ["stray-word"]
+
+
+def test_what_a_variable_says_already_is_no_change(tmp_path):
+    text = f"{IMAGE}    environment:\n      LLAMA_ARG_CTX_SIZE: 65536\n    command: -m /m\n    ports: ['8080:8080']\n"
+    asks = "http://127.0.0.1:8080/v1/chat/completions"
+    client = replace(AGENT, request_url=asks, context_needed=12166)
+    server = replace(not_collected(Server, "x"), url="http://127.0.0.1:8080", n_ctx=4096)
+    fixed = put_right(tmp_path, "compose.yml", text, facts={"clients": (client,), "server": server})
+    assert fixed.texts == {} and not fixed.improved.done
+    assert "context/slot-too-small-for-agent" in {finding.rule for finding in fixed.improved.told}

@@ -13,6 +13,7 @@ from doctor.fix.launch.changes import (
     corrections,
     of_variables,
     outcome,
+    state_of,
     towards,
 )
 from doctor.fix.launch.steps import Improved, Step
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 STEPS = 400
 SECONDS = 30.0
 """Longest time for all steps: a file that needs more is no launch file of a person's."""
+BUILD_UNKNOWN = "build-unknown"
+"""Why a change is not made that is right on some builds only."""
 _WITHOUT = "leave it out"
 """In rules/tables/option_fixes.toml: an option that has no successor and needs none. Any other reason for one that is not
 known (another program's, a file with more options) wants somebody who knows what was meant."""
@@ -136,7 +139,7 @@ class _Run:
         if change.kind == "too-new" and isinstance(change, Change) and not change.words:
             return change.why
         if self._careful and self._bench.build is None and change.kind not in ANY_BUILD:
-            return "build-unknown"
+            return BUILD_UNKNOWN
         return ""
 
     # --- what rules say -----------------------------------------------------------------------------------------------
@@ -172,7 +175,11 @@ class _Run:
     def _towards(self, at: int, advice: Advice) -> list[Wanted]:
         judged = self._judge(at)
         command = self._worker.now[at].command
-        return towards(command, judged.launch, advice.launch, self._bench.vault) if judged else []
+        vault = self._bench.vault
+        wanted = towards(command, judged.launch, advice.launch, vault) if judged else []
+        return [
+            change for change in wanted if outcome(command, change, vault) != state_of(command)
+        ]  # it says so already
 
     def _options(self, at: int, changes: Sequence[Wanted]) -> set[str]:
         """The options that changes set or take out, by their canonical names."""
@@ -222,9 +229,10 @@ class _Run:
         word = command.words[min(change.first, len(command.words) - 1)]
         old = self._old(at, change)
         new = " ".join(change.words)
-        if not change.free and change.first > command.first and old and not old.startswith("-"):
+        if not change.free and change.first > command.first and not old.startswith("-"):
             before = hidden(command.words, self._bench.vault)[change.first - 1]  # a value is shown with its option
-            old, new = f"{before} {old}", f"{before} {new}"
+            word = word if old else command.words[change.first - 1]
+            old, new = f"{before} {old}".rstrip(), f"{before} {new}".rstrip()
         return Step(at, word.line, word.file, old, new, why)
 
     def _old(self, at: int, change: Wanted) -> str:
