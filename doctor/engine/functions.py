@@ -11,7 +11,7 @@ from typing import Any
 
 from doctor.facts.record import Unknown
 from doctor.facts.urls import is_local, listening_url, parse_address, same_server
-from doctor.launch.quoting import split_command
+from doctor.launch.quoting import for_cmd, split_command
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?\\[\w.\\:+-]+$")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
@@ -166,7 +166,7 @@ def _quoted(word: str) -> str:
         return word
     if _VARIABLE.search(word) and not re.search(r"[\"`\\]|\$\(", word):
         return f'"{word}"'
-    return shlex.quote(word)
+    return for_cmd(word) or shlex.quote(word)
 
 
 def _words_for(spelling: str, value: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.facts import Facts
@@ -66,7 +67,9 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
                 else build.collect(outside, option=wishes.binary, launch=started)
             ),
             "gguf": lambda: (
-                gguf.collect(outside, model, want_hash=wishes.want_hash, progress=wishes.progress)
+                Unknown(f"{model}: a path of Windows, which only that computer has")
+                if model and not wishes.model and _of_windows(outside, started, model)
+                else gguf.collect(outside, model, want_hash=wishes.want_hash, progress=wishes.progress)
                 if model
                 else Unknown("no model file is known: name it with --model FILE")
             ),
@@ -94,6 +97,15 @@ def collect(outside: Outside, vault: Vault, wishes: Wishes, others: list[Launch]
     facts |= _budget(outside, wishes, facts)
     facts |= side_by_side(wishes._replace(subjects=("process",)), {"process": lambda: _process(outside, facts, url)})
     return Facts(**facts)
+
+
+def _of_windows(outside: Outside, started: Launch | None, path: str) -> bool:
+    """Whether a launch command for Windows names a file that this system could not have."""
+    if outside.platform == "win32" or started is None or not re.match(r"[A-Za-z]:[\\/]|\\\\", path):
+        return False
+    return known(started.file_kind) in ("batch", "powershell") or (known(started.program) or "").lower().endswith(
+        ".exe"
+    )
 
 
 def _process(outside: Outside, facts: dict[str, Any], url: str) -> Any:

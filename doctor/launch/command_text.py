@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from doctor.launch.other_servers import OTHER_SERVERS
-from doctor.launch.quoting import split_command
+from doctor.launch.quoting import for_cmd, split_command
 from doctor.launch.spelling import hide, is_secret
 
 if TYPE_CHECKING:
@@ -86,4 +86,6 @@ def _shown(word: Word, text: str) -> str:
     """A word quoted for sh, `~/` in front left to the shell; one that a shell is still to fill in stays as it was."""
     if text.startswith("~/"):
         return "~/" + (shlex.quote(text[2:]) if text[2:] else "")
-    return text if word.open and not re.search(r"\s|['\"]", text) else shlex.quote(text)
+    if word.open and not re.search(r"\s|['\"]", text):
+        return for_cmd(text) or text
+    return shlex.quote(text)

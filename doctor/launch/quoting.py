@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+
+_OF_CMD = re.compile(r"[^\s\"'`]{0,200}%\w{1,60}%[^\s\"'`]{0,200}")
+_SEVERAL = re.compile(r"%\w{0,60}(?:arg|opt|flag|param|extra|cmd|command)\w{0,60}%", re.IGNORECASE)
 
 
 def split_command(text: str) -> list[str]:
@@ -18,3 +22,10 @@ def split_command(text: str) -> list[str]:
         return list(reader)
     except ValueError:
         return text.split()
+
+
+def for_cmd(word: str) -> str | None:
+    """A word with a %NAME% that cmd fills in, in quotes: a path may hold blanks. None for any other word, and where the
+    name says that it stands for several.
+    """
+    return f'"{word}"' if _OF_CMD.fullmatch(word) and not _SEVERAL.search(word) else None

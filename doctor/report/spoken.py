@@ -35,7 +35,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r": its settings are kept by VS Code, which is not read", "：配置保存在 VS Code 里，没有读取"),
     (r": it keeps its settings in config\.sqlite, which is not read", "：配置保存在 config.sqlite 里，没有读取"),
     (r"\b(\d+) tokens a slot\b", r"每个槽位 \1 token"),
-    (r"\b(\d+) slots\b", r"\1 个槽位"),
+    (r"\b(\d+) slots?\b", r"\1 个槽位"),
 )
 """Words within the short summary of a subject."""
 

@@ -199,7 +199,7 @@ def _server(server: Any) -> tuple[str, ...]:
         known(server.build_info),
         f"model {models[0]}" if models else None,
         f"{n_ctx} tokens a slot" if n_ctx else None,
-        f"{slots} slots" if slots else None,
+        ("1 slot" if slots == 1 else f"{slots} slots") if slots else None,
     )
 
 

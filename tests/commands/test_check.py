@@ -1,6 +1,7 @@
 """`doctor check` from saved facts and on the machine it runs on."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from doctor.facts import server_address, side_by_side
 from doctor.facts.facts import SUBJECTS, Facts, nothing_known
 from doctor.facts.gpu.record import Gpu
 from doctor.facts.record import Unknown, from_json, not_collected, to_json
+from doctor.facts.server.record import Server
 
 
 def run(capsys, *argv):
@@ -237,3 +239,29 @@ def test_a_machine_with_nothing_on_it_says_what_to_name(capsys, clean_environmen
         '{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}'
     )
     assert words not in run(capsys)[1].out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a path of Windows is looked at there")
+@pytest.mark.parametrize(
+    ("name", "text", "missing"),
+    [
+        ("start.bat", "set M=D:\\models\\q.gguf\r\nllama-server.exe -m %M%\r\n", False),
+        ("start.sh", "llama-server -m 'D:\\models\\q.gguf'\n", True),  # a slip: no llama-server here opens that
+    ],
+)
+def test_the_model_of_a_launch_file_for_windows_is_not_looked_for_elsewhere(capsys, tmp_path, name, text, missing):
+    path = tmp_path / name
+    path.write_text(text)
+    only = ("--only", "launch,model", "--format", "json")
+    _, out = run(capsys, "--launch", str(path), *only)
+    data = json.loads(out.out)
+    assert ("model/path-missing-here" in {found["rule"] for found in data["findings"]}) is missing
+    told = [item["reason"] for item in data["not_checked"] if item["check"] == "gguf"]
+    assert missing or "a path of Windows" in told[0]
+
+
+def test_one_slot_is_one(capsys, tmp_path):
+    server = replace(not_collected(Server, "x"), url="http://127.0.0.1:9", state="ok", n_ctx=4096, slots=1)
+    path = saved(tmp_path, replace(nothing_known("x"), server=server))
+    for lang, words in (("en", ", 1 slot\n"), ("zh", "1 个槽位\n")):
+        assert words in run(capsys, "--from", path, "--lang", lang)[1].out

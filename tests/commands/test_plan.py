@@ -326,3 +326,10 @@ def test_a_unit_has_whole_paths(capsys, qwen, monkeypatch):
 def test_a_card_nobody_knows_gets_no_far_fetched_names(capsys, qwen):
     assert "nearest" not in run(capsys, qwen, "--gpu", "7900xtx")[2]
     assert "GeForce RTX 3090" in run(capsys, qwen, "--gpu", "rtx 3091")[2]
+
+
+@pytest.mark.parametrize(
+    ("card", "words"), [("9999", "不认识显卡 '9999'"), ("rtx 3900", "相近的有"), ("4060 ti", "请写明是哪一种")]
+)
+def test_a_card_that_is_not_known_in_chinese(capsys, qwen, card, words):
+    assert words in run(capsys, qwen, "--gpu", card, "--lang", "zh")[2]

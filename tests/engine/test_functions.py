@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from doctor.engine.functions import FUNCTIONS
+from doctor.engine.functions import FUNCTIONS, _quoted
 from doctor.facts.clients.record import Setting
 from doctor.facts.launch.record import Launch
 from doctor.facts.pasted import paste_facts
@@ -113,3 +113,11 @@ def test_start(facts, expected):
     absent = dict.fromkeys(("command", "program", "file", "file_kind", "name"))
     assert FUNCTIONS["start"](SimpleNamespace(**{**absent, **facts})) == expected
     assert FUNCTIONS["start"](None) is None and isinstance(FUNCTIONS["start"](Unknown("x")), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [("%MODEL%", '"%MODEL%"'), ("%DIR%\\q.gguf", '"%DIR%\\q.gguf"'), ("%EXTRA_ARGS%", "%EXTRA_ARGS%"), ("50%", "50%")],
+)
+def test_what_cmd_fills_in_stands_in_quotes(word, shown):
+    assert _quoted(word) == shown

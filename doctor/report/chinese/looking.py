@@ -33,6 +33,7 @@ LOOKING = {
     "the check crashed: {}": "这项检查自身出错：{0}",
     "no launch command is known": "不知道启动命令",
     "no model file is known": "不知道模型文件",
+    "{}: a path of Windows, which only that computer has": "{0}：这是 Windows 的路径，只有那台电脑上才有",
     "the command fits, or it is not known what is free": "命令放得下，或者不知道有多少空闲",
     "not in the saved facts": "保存的数据里没有",
     "the text holds no launch command": "这段文字里没有启动命令",
