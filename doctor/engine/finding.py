@@ -30,6 +30,10 @@ class Edit(NamedTuple):
     kind: str
     blank: bool = False
 
+    def wants_key(self) -> bool:
+        """Whether it writes a key that only the user can give."""
+        return self.action == "set" and not self.value and self.kind != "object"
+
 
 class Advice(NamedTuple):
     """One way out, with the command to type ("" when there is none) and what it costs.

@@ -116,7 +116,7 @@ def _changed(outside: Outside, vault: Vault, module: str, text: str, edit: Edit,
 
 def _given(vault: Vault, text: str, edit: Edit, key: str | None) -> str:
     """The text to write: a rule's value, or the key the user gave."""
-    if not edit.value and edit.kind != "object":
+    if edit.wants_key():
         if not key:
             raise CannotFix("key-wanted", "the edit wants the key, and doctor writes none that it was not given")
         vault.put(key)

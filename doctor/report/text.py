@@ -112,7 +112,8 @@ def _finding(
         yield Row((("head", say("do_first", lang)),), 2)
         yield from advice_rows(advice, lang)
         if advice.edits:
-            yield hint_row(f"--rule {finding.rule}", lang)
+            key = " --key-env NAME" if any(edit.wants_key() for edit in advice.edits) else ""
+            yield hint_row(f"--rule {finding.rule}{key}", lang)
         elif advice.launch and file:
             asked = finding.severity == "note" or finding.status != "seen"  # these are made when asked for by name
             yield hint_row(f"--launch {file}" + (f" --rule {finding.rule}" if asked else ""), lang)

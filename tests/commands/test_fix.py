@@ -213,6 +213,8 @@ def test_what_comes_first_and_wants_the_key_says_how(tmp_path, capsys):
         _, out = run(world, capsys, "--yes")
         first, hint = out.splitlines()[:2]
         rule = first.rpartition("(")[2].rstrip(")")
+        main(["check", "--only", "clients,server,connection"], world)
+        assert f"doctor fix --rule {rule} --key-env NAME\n" in capsys.readouterr().out
         assert rule.startswith("client/key-") and f"doctor fix --rule {rule} --key-env NAME" in hint
         assert out.count(rule) == 2 and (world.root / STATE).exists()  # not told a second time as still wrong
         world.environ["MINE"] = "sk-local-test-2"
