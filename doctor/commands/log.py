@@ -117,9 +117,14 @@ def nothing(facts: Facts, lang: str) -> str:
 
 
 def recognised(facts: Facts) -> bool:
-    """Whether a text held anything that is known: a fact of a log, or a launch command."""
+    """Whether a text held anything that is known: a fact of a log, a launch command, or the address a client is given."""
     log = known(facts.log)
-    return known(facts.launch) is not None or (log is not None and any(value for value in _values(log)))
+    asked = known(facts.asked)
+    return (
+        known(facts.launch) is not None
+        or (asked is not None and bool(asked.endpoints))
+        or (log is not None and any(value for value in _values(log)))
+    )
 
 
 def _values(log: Log) -> Iterator[object]:
@@ -170,6 +175,7 @@ def read(
         asks = {rule.id for rule in knowledge.rules if rule.fallback}
         told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
         told |= {command.line for command in paste.commands}
+        told |= {endpoint.line for endpoint in asked.endpoints} if (asked := known(facts.asked)) else set()
         speaking = dict(
             (
                 *trouble_lines(paste.head),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from doctor.facts.asked import Asked
 from doctor.facts.bench import Bench
 from doctor.facts.budget.fit_params import FitParams
 from doctor.facts.budget.record import MemoryBudget
@@ -30,7 +31,8 @@ class Facts:
 
     What is only asked for is absent otherwise: `fit_params` (`doctor plan --verify`), `speed` (what this card and model
     allow, where both are known), `timeline` (the requests of a log), `bench` (`doctor bench`),
-    `watch` (`doctor watch`). `process` is absent where the server's process is not known or does not run here.
+    `watch` (`doctor watch`), `asked` (what a pasted text says of addresses and requests). `process` is absent where the
+    server's process is not known or does not run here.
     """
 
     machine: Fact[Machine]
@@ -50,9 +52,10 @@ class Facts:
     bench: Fact[Bench] = None
     watch: Fact[Watch] = None
     process: Fact[Process] = None
+    asked: Fact[Asked] = None
 
 
-ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch", "process"})
+ON_REQUEST = frozenset({"fit_params", "speed", "timeline", "bench", "watch", "process", "asked"})
 """Subjects that are there only for commands that ask for them, or where there is something to look at."""
 SUBJECTS = tuple(field.name for field in fields(Facts) if field.name not in ON_REQUEST)
 DERIVED = frozenset({"budget", "log"})

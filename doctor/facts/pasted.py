@@ -13,6 +13,7 @@ from doctor.facts.launch.record import Launch, Seen, judge
 from doctor.facts.pasted_cards import cards_of
 from doctor.facts.record import Fact, Unknown, known
 from doctor.logs.prose import command_in
+from doctor.logs.requests import asked_in
 
 if TYPE_CHECKING:
     from doctor.facts.budget.record import MemoryBudget
@@ -68,6 +69,7 @@ def paste_facts(
         budget=budget,
         speed=speed,
         timeline=timeline,
+        asked=asked_in(paste.head),
     )
 
 
