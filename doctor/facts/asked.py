@@ -71,7 +71,8 @@ class Request:
 @dataclass(frozen=True)
 class Asked:
     """`listens` are the ports a server in the same text says it listens at; `serves` the models it says it has. `statuses`
-    are the HTTP errors (400 and above) the text tells of, those of a model that is not there left out.
+    are the HTTP errors (400 and above) the text tells of, those of a model that is not there left out. `proxies` are the
+    addresses that its settings call a proxy.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -79,3 +80,4 @@ class Asked:
     listens: tuple[int, ...]
     serves: tuple[str, ...]
     statuses: tuple[int, ...]
+    proxies: tuple[str, ...]

@@ -62,6 +62,10 @@ _MODEL_ID = re.compile(
 )
 
 
+_PROXY = re.compile(r"\b(?:https?_?|all_?|enable_?|use_?)?prox(?:y|ies)\b|代理", re.IGNORECASE)
+_NO_PROXY = re.compile(
+    r"no_?proxy|reverse|proxy_pass|proxy_set|litellm|llama-swap|nginx|proxy server (?:is )?running", re.IGNORECASE
+)
 _NO_MODEL = re.compile(
     r"model\b.{0,160}(?:not found|does not exist|unknown|not loaded)|model_not_found|(?:unknown|invalid|unsupported) model"
     r"|try pulling",
@@ -80,7 +84,19 @@ def asked_in(text: str) -> Asked | None:
     if not (endpoints or requests or listens):
         return None
     serves = tuple(dict.fromkeys(found["id"] for found in _MODEL_ID.finditer(text)))[:MOST]
-    return Asked(endpoints, requests, tuple(dict.fromkeys(listens)), serves, _statuses(lines))
+    return Asked(endpoints, requests, tuple(dict.fromkeys(listens)), serves, _statuses(lines), _proxies(lines))
+
+
+def _proxies(lines: Sequence[str]) -> tuple[str, ...]:
+    """Addresses under the name of a proxy: on its line, or on one of the few after it ("proxy:", "proxies:")."""
+    found: dict[str, None] = {}
+    last = -AFTER
+    for at, line in enumerate(lines):
+        if _PROXY.search(line[:LONGEST_LINE]) and not _NO_PROXY.search(line[:LONGEST_LINE]):
+            last = at
+        if 0 <= at - last < AFTER and ":" in line:
+            found.update((url.url, None) for url in urls_in(line) if url.path == "" and url.port is not None)
+    return tuple(found)[:MOST]
 
 
 def _statuses(lines: Sequence[str]) -> tuple[int, ...]:
