@@ -21,6 +21,7 @@ NAMES = {
     "bench": ("benchmark", "测速"),
     "watch": ("watch", "观察"),
     "process": ("server process", "服务进程"),
+    "asked": ("this text", "这段文字"),
 }
 """Subject of the facts -> its name in English and in Chinese."""
 CHOICES = {
