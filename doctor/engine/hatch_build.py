@@ -28,7 +28,7 @@ class CompileRules(BuildHookInterface):  # type: ignore[misc,type-arg,unused-ign
         outside = Outside()
         folder = str(root / "rules")
         rules = read_rules(outside, folder)
-        index = build_index(rules, read_table(outside, folder, "concepts"))
+        index = build_index(rules, read_table(outside, folder, "concepts"), read_table(outside, folder, "complaints"))
         target = Path(tempfile.mkdtemp()) / "_compiled_rules.py"
         target.write_text(compiled_text("wheel", rules, index), encoding="utf-8")
         build_data["force_include"][str(target)] = "doctor/_compiled_rules.py"

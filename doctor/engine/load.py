@@ -20,7 +20,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CHECKOUT_RULES = os.path.join(os.path.dirname(_PACKAGE), "rules")
 _MODULE = "_compiled_rules"
 _PARTS = ("STAMP", "RULES", "INDEX")
-FORMAT = 9
+FORMAT = 10
 TOML_LIMIT = 1 << 20
 """Bytes of a rule file or a table."""
 _DEEP = re.compile(r"(?<![\w-])(?:[\w-]+\s*\.\s*){100}", re.ASCII)  # the parser takes quadratic time for such a key
@@ -67,7 +67,7 @@ def _load(outside: Outside) -> Knowledge:
     rules = tuple(rule._replace(examples=()) for rule in read_rules(outside, folder, left_out))
     from doctor.engine.search import build_index
 
-    index = build_index(rules, read_table(outside, folder, "concepts"))
+    index = build_index(rules, read_table(outside, folder, "concepts"), read_table(outside, folder, "complaints"))
     if folder == _CHECKOUT_RULES and not left_out:
         _write_compiled(outside, stamp, rules, index)
     return Knowledge(rules, index, tuple(left_out))

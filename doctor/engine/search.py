@@ -28,10 +28,18 @@ _STOP = frozenset(
 _FILLER = frozenset("的了吗呢啊是在我你他她它就都也和与或但不没有这那")
 _K1 = 1.2
 _B = 0.4
+OUTSIDE_COMPLAINT = 0.8
+"""What is left of the score of a rule that the complaint in a question cannot have to do with."""
 
 
-def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, Any]:
-    """The index of a set of rules: plain data, made once and stored with the compiled rules."""
+def build_index(
+    rules: Iterable[Rule], concepts: dict[str, Any], complaints: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The index of a set of rules: plain data, made once and stored with the compiled rules.
+
+    `complaints`: the words of a complaint and the causes it can have, by name.
+    """
+    rules = tuple(rules)
     table = {str(name): [str(word).lower() for word in words] for name, words in concepts.items()}
     documents = []
     for rule in rules:
@@ -56,8 +64,13 @@ def build_index(rules: Iterable[Rule], concepts: dict[str, Any]) -> dict[str, An
         for number, rule in enumerate(rules)
         for phrase in (*rule.phrases, *(_EXPRESSION.sub(" ", title) for title in rule.title))
     ]
+    complained = [
+        ([str(word).lower() for word in item["words"]], [at for at, rule in enumerate(rules) if rule.cause in item["causes"]])
+        for item in (complaints or {}).values()
+    ]
     return {
         "concepts": table,
+        "complaints": complained,
         "ids": [rule_id for rule_id, _ in documents],
         "lengths": lengths,
         # Numbers as bytes, terms as one text: a hundred thousand objects would cost more to load than the search itself.
@@ -96,13 +109,24 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
             # How much of the question the phrase covers, and how much of the phrase the question covers.
             best_phrase[number] = max(best_phrase[number], 0.6 * shared / total + 0.4 * shared / own)
     top = max(scores) or 1.0
+    meant = _complained_of(index["complaints"], query[:2000])
     ranked = [
-        (index["ids"][number], 0.6 * scores[number] / top + best_phrase[number])
+        (
+            index["ids"][number],
+            (0.6 * scores[number] / top + best_phrase[number]) * (OUTSIDE_COMPLAINT if meant and number not in meant else 1.0),
+        )
         for number in range(count)
         if scores[number]
     ]
     ranked.sort(key=lambda item: (-item[1], item[0]))
     return ranked
+
+
+def _complained_of(complaints: Iterable[tuple[list[str], list[int]]], query: str) -> set[int]:
+    """The rules that the complaints in a question can have to do with; empty when it complains of nothing known."""
+    lowered = query.lower()
+    pieces = set(_PIECE.findall(lowered))
+    return {at for words, rules in complaints if any(_has_word(lowered, pieces, word) for word in words) for at in rules}
 
 
 def _texts(rule: Rule) -> list[tuple[str, float]]:
