@@ -9,7 +9,7 @@ from doctor.commands.html import must_be_writable
 from doctor.commands.together import together
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import Report
-from doctor.engine.fit import nearest
+from doctor.engine.fit import concerned, nearest
 from doctor.engine.load import load
 from doctor.engine.match import Matcher
 from doctor.exits import Exit, UsageError
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from doctor.facts.launch.record import Seen
     from doctor.facts.log import Log
     from doctor.outside import Outside
+
+
+ANSWERED = 1
+"""From this on a finding does not answer what is asked."""
 
 
 def log(options: argparse.Namespace, outside: Outside) -> Exit:
@@ -100,7 +104,8 @@ def noting_words(chunks: Iterable[bytes], into: list[bool]) -> Iterator[bytes]:
 def notes(findings: tuple[Finding, ...], lang: str) -> tuple[str, ...]:
     """What stands before the findings: that they are guesses, or what would tell apart what a client may mean."""
     if any(finding.status == "guess" for finding in findings):
-        return (say("guessed", lang),)
+        known_too = any(finding.status != "guess" and finding.severity != "note" for finding in findings)
+        return (say("guessed_slow" if known_too else "guessed", lang),)
     first = next((finding for finding in findings if finding.severity != "note"), None)
     open_question = first is not None and (first.status == "likely" or any(f.instead_of for f in findings))
     if first is not None and open_question and first.rule.startswith("client/"):
@@ -171,18 +176,37 @@ def read(
             )
         )
     found = diagnose(knowledge.rules, facts, hits, lang=lang, source=source, clean=clean)
-    if all(finding.severity == "note" for finding in found.findings):
-        asks = {rule.id for rule in knowledge.rules if rule.fallback}
+    about = concerned("slow", knowledge) if complaint_lines(paste.head) else frozenset()
+    asks = frozenset(rule.id for rule in knowledge.rules if rule.fallback)
+    if about:
+        found = found._replace(findings=tuple(sorted(found.findings, key=lambda one: _answers(one, about, asks))))
+    if all(_answers(finding, about, asks) > ANSWERED for finding in found.findings):
+        fresh = not found.findings and not recognised(facts)
         told = {item.line for finding in found.findings if finding.rule not in asks for item in finding.evidence}
-        told |= {command.line for command in paste.commands}
         told |= {endpoint.line for endpoint in asked.endpoints} if (asked := known(facts.asked)) else set()
-        speaking = dict(
-            (
-                *trouble_lines(paste.head),
-                *complaint_lines(paste.head, only_words=not found.findings and not recognised(facts)),
-            )
-        )
-        unknown = [(number, speaking[number]) for number in sorted(speaking) if number not in told]
-        guessed = nearest(unknown, knowledge, lang, source)
+        unknown = _unknown(paste, told, fresh=fresh)
+        guessed = nearest(unknown, knowledge, lang, source, "slow" if about else "")
+        if any(finding.severity != "note" for finding in found.findings):
+            guessed = tuple(finding for finding in guessed if finding.rule in about)
         found = found._replace(findings=(*guessed, *found.findings))
     return facts, found, paste.count
+
+
+def _answers(finding: Finding, about: frozenset[str], asks: frozenset[str]) -> int:
+    """How well a finding answers what a text complains of: an error, a warning and a remark about that; then the others.
+
+    `about`: the rules that the complaint can have to do with; empty when the text has none. `asks`: those that only say
+    what is missing.
+    """
+    if finding.severity == "error":
+        return 0
+    if finding.severity == "warning":
+        return ANSWERED if not about or finding.rule in about else 3
+    return 2 if finding.rule in about - asks else 4
+
+
+def _unknown(paste: Paste, told: set[int | None], *, fresh: bool) -> list[tuple[int, str]]:
+    """The lines of a text that speak of trouble and that nothing was said of. `fresh`: the text holds no facts at all."""
+    speaking = dict((*trouble_lines(paste.head), *complaint_lines(paste.head, only_words=fresh)))
+    told = told | {command.line for command in paste.commands}
+    return [(number, speaking[number]) for number in sorted(speaking) if number not in told]

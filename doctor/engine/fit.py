@@ -40,11 +40,14 @@ class Seen(NamedTuple):
 
 
 def fitting(
-    words: str, knowledge: Knowledge, lang: str, seen: Seen | None = None, *, floor: float = FLOOR
+    words: str, knowledge: Knowledge, lang: str, seen: Seen | None = None, *, floor: float = FLOOR, complaint: str = ""
 ) -> tuple[Finding, ...]:
-    """The causes that fit the words: one finding a cause, best first. What is seen on this machine decides."""
+    """The causes that fit the words: one finding a cause, best first. What is seen on this machine decides.
+
+    `complaint`: what the words are known to complain of.
+    """
     by_id = {rule.id: rule for rule in knowledge.rules}
-    scores = dict(search(knowledge.words, words))
+    scores = dict(search(knowledge.words, words, complaint))
     for rule_id, bonus in _pasted(words, knowledge).items():
         scores[rule_id] = scores.get(rule_id, 0.0) + bonus
     for rule_id, finding in seen.findings.items() if seen else ():
@@ -111,10 +114,21 @@ def _pasted(words: str, knowledge: Knowledge) -> dict[str, float]:
     return found
 
 
-def nearest(lines: Iterable[tuple[int, str]], knowledge: Knowledge, lang: str, source: str) -> tuple[Finding, ...]:
+def concerned(complaint: str, knowledge: Knowledge) -> frozenset[str]:
+    """The ids of the rules that a complaint of this name can have to do with."""
+    _, rules = knowledge.words["complaints"].get(complaint, ((), ()))
+    return frozenset(knowledge.words["ids"][at] for at in rules)
+
+
+def nearest(
+    lines: Iterable[tuple[int, str]], knowledge: Knowledge, lang: str, source: str, complaint: str = ""
+) -> tuple[Finding, ...]:
     """The causes nearest to lines that speak of trouble and that no rule knows: guesses, and called so."""
     evidence = tuple(Evidence(text, source, number) for number, text in lines)[:MOST_EVIDENCE]
-    found = fitting("\n".join(text for _, text in lines), knowledge, lang, floor=GUESS_FLOOR) if evidence else ()
+    if not evidence:
+        return ()
+    words = "\n".join(text for _, text in lines)
+    found = fitting(words, knowledge, lang, floor=GUESS_FLOOR, complaint=complaint)
     return tuple(
         finding._replace(status="guess", severity="warning", evidence=evidence, instead_of="")
         for finding in found[:MOST_GUESSES]

@@ -64,10 +64,13 @@ def build_index(
         for number, rule in enumerate(rules)
         for phrase in (*rule.phrases, *(_EXPRESSION.sub(" ", title) for title in rule.title))
     ]
-    complained = [
-        ([str(word).lower() for word in item["words"]], [at for at, rule in enumerate(rules) if rule.cause in item["causes"]])
-        for item in (complaints or {}).values()
-    ]
+    complained = {
+        str(name): (
+            [str(word).lower() for word in item["words"]],
+            [at for at, rule in enumerate(rules) if rule.cause in item["causes"]],
+        )
+        for name, item in (complaints or {}).items()
+    }
     return {
         "concepts": table,
         "complaints": complained,
@@ -79,8 +82,11 @@ def build_index(
     }
 
 
-def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
-    """(rule id, score) of the rules that fit the words, best first. Scores compare within one query only."""
+def search(index: dict[str, Any], query: str, complaint: str = "") -> list[tuple[str, float]]:
+    """(rule id, score) of the rules that fit the words, best first. Scores compare within one query only.
+
+    `complaint`: what the words are known to complain of, whether they say it or not.
+    """
     terms = list(dict.fromkeys(terms_of(query[:2000], index["concepts"], index["postings"])))
     if not terms or not index["ids"]:
         return []
@@ -109,7 +115,7 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
             # How much of the question the phrase covers, and how much of the phrase the question covers.
             best_phrase[number] = max(best_phrase[number], 0.6 * shared / total + 0.4 * shared / own)
     top = max(scores) or 1.0
-    meant = _complained_of(index["complaints"], query[:2000])
+    meant = _complained_of(index["complaints"], query[:2000], complaint)
     ranked = [
         (
             index["ids"][number],
@@ -122,11 +128,16 @@ def search(index: dict[str, Any], query: str) -> list[tuple[str, float]]:
     return ranked
 
 
-def _complained_of(complaints: Iterable[tuple[list[str], list[int]]], query: str) -> set[int]:
-    """The rules that the complaints in a question can have to do with; empty when it complains of nothing known."""
+def _complained_of(complaints: dict[str, tuple[list[str], list[int]]], query: str, known: str) -> set[int]:
+    """The rules that the complaints in a question can have to do with; empty when it complains of nothing."""
     lowered = query.lower()
     pieces = set(_PIECE.findall(lowered))
-    return {at for words, rules in complaints if any(_has_word(lowered, pieces, word) for word in words) for at in rules}
+    return {
+        at
+        for name, (words, rules) in complaints.items()
+        if name == known or any(_has_word(lowered, pieces, word) for word in words)
+        for at in rules
+    }
 
 
 def _texts(rule: Rule) -> list[tuple[str, float]]:

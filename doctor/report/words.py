@@ -65,6 +65,7 @@ WORDS: dict[str, dict[str, str]] = {
         "empty_log": "The text is empty. A coding agent that prints nothing mostly tries again and again without a word: "
         "`doctor verify --client NAME --deep` says where it is stuck.",
         "walk": "On the machine of the client, `doctor verify --client NAME` walks its way to the model and tells these apart.",
+        "guessed_slow": "Nothing in this text shows why it is slow. By their words these causes are nearest; what else is wrong stands below.",
         "guessed": "No message in this text is one that doctor knows. By their words these causes are nearest.",
         "instead": "The same can come from",
         "weak": "No cause fits these words well; the nearest are below. More words, or the program's own error text, help.",
@@ -134,6 +135,7 @@ WORDS: dict[str, dict[str, str]] = {
         "key_token": "（{tokens} 代表没有显示的密钥，请换成你自己的）",
         "empty_log": "输入是空的。编程助手什么都不打印，多半是在默默重试：`doctor verify --client NAME --deep` 会说出它卡在哪里。",
         "walk": "在客户端所在的机器上运行 `doctor verify --client 名称`：它逐步检查从客户端到模型的路径，能区分下面这些原因。",
+        "guessed_slow": "这段文字里看不出为什么慢。按字面看，前面几种原因最接近；其他问题列在后面。",
         "guessed": "这段文字里没有 doctor 认得的信息。按字面看，下面几种原因最接近。",
         "instead": "同样的现象也可能来自",
         "weak": "没有很符合的原因，下面是字面上最接近的。多写几个词，或贴出程序自己的报错，会更准。",
