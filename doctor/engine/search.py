@@ -119,7 +119,8 @@ def search(index: dict[str, Any], query: str, complaint: str = "") -> list[tuple
     ranked = [
         (
             index["ids"][number],
-            (0.6 * scores[number] / top + best_phrase[number]) * (OUTSIDE_COMPLAINT if meant and number not in meant else 1.0),
+            (0.6 * scores[number] / top + best_phrase[number])
+            * (OUTSIDE_COMPLAINT if meant and number not in meant else 1.0),
         )
         for number in range(count)
         if scores[number]

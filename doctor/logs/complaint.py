@@ -22,6 +22,7 @@ _SLOW = re.compile(
     r"|\b(?:poor|bad|low|terrible|worse) (?:speed|performance|throughput|prefill|GPU (?:usage|util))"
     r"|\b(?:almost )?no GPU (?:usage|resources)"
     r"|\bGPU (?:usage |utili[sz]ation )?(?:is |stays |at )?(?:low|idle|not used|nearly)"
+    r"|\b(?:everything|whole|entire|full)\b.{0,40}\bre-?(?:process|evaluat|comput)"
     r"|\bre-?process(?:es|ed|ing)?\b.{0,40}\b(?:every|each|from|whole|entire|full|on)\b"
     r"|\bhow can I .{0,20}(?:speed|use (?:the |my )?GPU)"
     r"|\b(?:takes?|waits?|needs?) .{0,20}\d+ ?(?:to \d+ )?(?:seconds|minutes|min|s)\b"
@@ -30,7 +31,8 @@ _SLOW = re.compile(
     r"|\bregression\b|\btimes? (?:faster|longer)\b|\b(?:in|de)creas\w{1,3} in (?:speed|performance)|\bthe same speed\b|\bno faster\b"
     r"|\b(?:can't|can not|cannot|never|don't|doesn't) (?:get|go|goes|exceed|reach|running)\b.{0,60}\d ?(?:tok|t/s|tps)"
     r"|(?:CPU|processor) backend\b|\b(?:runs?|running|works?|falls? back) on (?:the )?CPU\b|\bsilently\b.{0,60}\bCPU\b"
-    r"|很慢|太慢|变慢|好慢|慢得|非常慢|特别慢|越来越慢|慢[了很]|速度.{0,8}(?:低|慢|不到|只有|远)|利用率.{0,8}(?:低|只有|仅|%)|卡顿"
+    r"|很慢|太慢|变慢|好慢|慢得|非常慢|特别慢|越来越慢|慢[了很]|速度.{0,8}(?:低|慢|不到|只有|远)"
+    r"|利用率.{0,8}(?:低|只有|仅|%)|卡顿"
     r"|(?:秒|分钟|半天)才?.{0,4}(?:一个|出|回答|回复)|没(?:有)?(?:回答|响应|反应)|要等",
     re.IGNORECASE,
 )
@@ -43,7 +45,15 @@ _FIGURE = re.compile(
 )
 # Two speeds that are held against each other.
 _COMPARED = re.compile(
-    r"\b(?:with|without|on|off|none|only|before|after|old|new|normal|expected|instead of|vs|versus|compared)\b|--no-|->|→|之前|之后|原来|现在",
+    r"\b(?:with|without|on|off|none|only|before|after|old|new|normal|expected|instead of|vs|versus|compared)\b"
+    r"|--no-|->|→|之前|之后|原来|现在",
+    re.IGNORECASE,
+)
+# Somebody who is content complains of nothing.
+_CONTENT = re.compile(
+    r"\bthank(?:s| you)\b|\b(?:works|runs|working|is) (?:very |really |just )?"
+    r"(?:well|fine|great|perfectly|as (?:it should|expected))\b"
+    r"|\b(?:great|nice|good) (?:work|speed-?up|improvement|job|result)|\ball good\b|\bhappy with\b|满意|很好|谢谢",
     re.IGNORECASE,
 )
 _TABLE = re.compile(r"^\|.*\|$")
@@ -68,7 +78,9 @@ def complaint_lines(text: str, *, only_words: bool = False) -> tuple[tuple[int, 
     spoken = only_words and len(said) > 2 * sum(1 for _, line in lines if line) / 3
     speeds = [(number, line) for number, line in lines if _is_speed(line)]
     compared = len(speeds) > 1 and any(_COMPARED.search(line) for _, line in speeds)
-    if not spoken and not compared and not any(_SLOW.search(line) for _, line in said):
+    if not any(_SLOW.search(line) for _, line in said) and (
+        not (spoken or compared) or any(_CONTENT.search(line) for _, line in lines)
+    ):
         return ()
     said = sorted({*said, *speeds})
     fewest = FEWEST_COMPARED if compared else FEWEST_WORDS
@@ -82,7 +94,8 @@ def complaint_lines(text: str, *, only_words: bool = False) -> tuple[tuple[int, 
 def _is_prose(line: str) -> bool:
     if _PRINTED.search(line):
         return False
-    return len(_WORD.findall(line)) >= 4 or len(_CHINESE.findall(line)) >= 4
+    words = len(_WORD.findall(line))
+    return words >= 4 or len(_CHINESE.findall(line)) >= 4 or (words > 0 and bool(_SLOW.search(line)))
 
 
 def _is_speed(line: str) -> bool:

@@ -65,7 +65,7 @@ WORDS: dict[str, dict[str, str]] = {
         "empty_log": "The text is empty. A coding agent that prints nothing mostly tries again and again without a word: "
         "`doctor verify --client NAME --deep` says where it is stuck.",
         "walk": "On the machine of the client, `doctor verify --client NAME` walks its way to the model and tells these apart.",
-        "guessed_slow": "Nothing in this text shows why it is slow. By their words these causes are nearest; what else is wrong stands below.",
+        "guessed_slow": "Nothing here shows why it is slow. By the words these causes are nearest; what else is wrong is below.",
         "guessed": "No message in this text is one that doctor knows. By their words these causes are nearest.",
         "instead": "The same can come from",
         "weak": "No cause fits these words well; the nearest are below. More words, or the program's own error text, help.",

@@ -129,3 +129,22 @@ def test_what_a_unit_or_an_export_sets_counts_for_the_command(tmp_path, capsys, 
 def test_a_variable_set_after_the_command_or_for_nothing_does_not(tmp_path, capsys):
     text = "$ llama-server -m a.gguf --host 0.0.0.0\n$ export LLAMA_API_KEY=sk-local-test\n$ export X='\n"
     assert [rule for rule, *_ in commands(tmp_path, capsys, text)] == ["launch/open-to-network"]
+
+
+SLOW_AND_OPEN = """\
+$ llama-server -m a.gguf --host 0.0.0.0 --port 8080 -ngl 99
+My two colleagues and I ask it, and the second of us waits until the first answer is finished, it is slow like that
+"""
+
+
+def test_what_is_asked_is_answered_before_what_else_is_wrong(tmp_path, capsys):
+    """The open port is certain, but the question was why it is slow."""
+    path = tmp_path / "paste.txt"
+    path.write_text(SLOW_AND_OPEN, encoding="utf-8")
+    main(["log", str(path), "--format", "json"])
+    found = [(f["cause"], f["status"]) for f in json.loads(capsys.readouterr().out)["findings"]]
+    assert found[0] == ("requests-wait-for-slot", "guess")
+    assert ("server-open-to-network", "seen") in found
+    for lang, words in (("en", "what else is wrong"), ("zh", "其他问题")):
+        main(["log", str(path), "--lang", lang])
+        assert words in capsys.readouterr().out

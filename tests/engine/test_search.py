@@ -78,3 +78,13 @@ def test_the_compiled_index_answers_like_a_fresh_one():
     knowledge = load(Outside())
     again = load(Outside())
     assert knowledge.words == again.words and knowledge.rules == again.rules
+
+
+def test_a_complaint_looks_among_its_causes():
+    """Words that both rules share: the one that the complaint can have to do with comes first."""
+    rules = [rule("port", "server port of the model in use"), rule("swap", "server memory of the model in use")]
+    plain = build_index(rules, {})
+    index = build_index(rules, {}, {"slow": {"words": ["slow", "慢"], "causes": ["swap"]}})
+    assert search(plain, "server port model slow")[0][0] == search(index, "server port model")[0][0] == "a/port"
+    assert dict(search(index, "port slow"))["a/port"] < dict(search(plain, "port slow"))["a/port"]
+    assert search(index, "the server's model in use", "slow")[0][0] == "a/swap"

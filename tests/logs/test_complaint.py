@@ -41,3 +41,27 @@ def test_what_else_was_said_comes_with_it():
     assert [number for number, _ in complaint_lines(text)] == [1, 3]
     many = "\n".join(f"line {number} says that it is slow again" for number in range(1, 60))
     assert len(complaint_lines(many)) == MOST_LINES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Speeds of loading models here:\nwith mmap: ~730 MB/s\n--no-mmap: ~6.4 GB/s",
+        "Qwen3.5 with llama-server, three prompts\n| placement | tok/s |\n| all GPU, MTP on | 344 |\n| all GPU, MTP off | 388 at 2 tok/s |",
+        "--split-mode none    40 tokens/s with eight cards\n--split-mode row      27 tokens/s with eight cards",
+    ],
+)
+def test_speeds_held_against_each_other_are_a_complaint(text):
+    assert complaint_lines(text) != ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "before the update: 20 tok/s\nafter the update: 45 tok/s\nthanks, this is great work on the kernels",
+        "with the new card 95 tok/s\nwithout it 30 tok/s\nit runs very well now",
+        "更新之前 30 tok/s，现在 45 tok/s\n之后一直这样，非常满意",
+    ],
+)
+def test_who_is_content_complains_of_nothing(text):
+    assert complaint_lines(text, only_words=True) == ()
