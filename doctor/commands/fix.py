@@ -121,7 +121,8 @@ def _nothing(run: Run, seen: Sight, refusals: list[tuple[Finding, CannotFix]]) -
         and (names is None or finding.about in names)
     ]
     if not left:
-        return answer(run, Outcome("nothing", None, None, "", ()), Exit.OK)
+        looked = known(seen.facts.clients) or known(seen.facts.launch) is not None
+        return answer(run, Outcome("nothing" if looked else "nothing-here", None, None, "", ()), Exit.OK)
     return answer(run, Outcome("by-hand", left[0], next(iter(left[0].remedies), None), "", ()), Exit.FINDINGS)
 
 

@@ -30,6 +30,7 @@ WORDS = {
         "token": "This edit has to be made by hand.",
         "same": "The file holds the value already: something else beats it, or the client must be started anew.",
         "nothing": "Nothing found that an edit of a client's settings or of the launch file would cure.",
+        "nothing-here": "Nothing was looked at: no client's settings and no launch file are here. Name the file: doctor fix --launch FILE",
         "launch-by-hand": "Nothing was written: what is wrong in the file cannot be changed there by doctor. By hand:",
         "launch-build": "Nothing was written: whether this is right depends on the build, which is not known here. Name it "
         "(`llama-server --version` says it): doctor fix --launch {file} --for-build N",
@@ -71,6 +72,7 @@ WORDS = {
         "token": "这处修改需要手动完成。",
         "same": "文件里已经是这个值：有别的设置优先于它，或者客户端需要重新启动。",
         "nothing": "没有发现可以通过修改客户端设置或启动文件来解决的问题。",
+        "nothing-here": "没有可以检查的：这里没有客户端的设置，也没有启动文件。请指定文件：doctor fix --launch FILE",
         "launch-by-hand": "没有写入：文件里的问题 doctor 无法直接修改。请手动处理：",
         "launch-build": "没有写入：这样写对不对取决于版本，而这里不知道是哪个版本。请写明版本"
         "（`llama-server --version` 会显示）：doctor fix --launch {file} --for-build N",

@@ -219,3 +219,11 @@ def test_what_comes_first_and_wants_the_key_says_how(tmp_path, capsys):
         assert out.count(rule) == 2 and (world.root / STATE).exists()  # not told a second time as still wrong
         world.environ["MINE"] = "sk-local-test-2"
         assert run(world, capsys, "--rule", rule, "--key-env", "MINE", "--yes")[0] == 0
+
+
+def test_where_nothing_was_looked_at_nothing_is_said_to_be_in_order(tmp_path, capsys):
+    assert main(["fix"], World(tmp_path, {})) == 0
+    out = capsys.readouterr().out
+    assert "Nothing was looked at" in out and "✓" not in out
+    assert main(["fix", "--lang", "zh"], World(tmp_path, {})) == 0
+    assert "没有可以检查的" in capsys.readouterr().out
