@@ -47,7 +47,8 @@ class _Lines(Silent):
         """Write its line."""
         from doctor.report.watch import line
 
-        write(self._clean.text(line(samples[-1], self._lang)) + "\n", flush=True)
+        before = samples[-2] if len(samples) > 1 else None
+        write(self._clean.text(line(samples[-1], self._lang, before)) + "\n", flush=True)
 
 
 class _Screen(Silent):

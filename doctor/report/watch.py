@@ -71,8 +71,8 @@ def _judgement(samples: Sequence[Sample], findings: Sequence[Finding], lang: str
         yield Row(((other.severity, f"{mark[other.severity]} "), ("quiet", other.title)))
 
 
-def line(sample: Sample, lang: str) -> str:
-    """One sample as one line, for a pipe or a file."""
+def line(sample: Sample, lang: str, before: Sample | None = None) -> str:
+    """One sample as one line, for a pipe or a file. That no card answers is said again only where one did `before`."""
     parts = [f"{sample.at_seconds:.0f} s"]
     if sample.server is not None:
         parts.append(
@@ -82,14 +82,14 @@ def line(sample: Sample, lang: str) -> str:
         parts.append(
             f"CUDA{card.index} {_percent(card.sm_percent)} % {_fixed(card.power_watts, 0)} W {_gib(card.memory_used_bytes)} GiB"
         )
-    if not sample.cards:
+    if not sample.cards and (before is None or before.cards or before.cards_state != sample.cards_state):
         parts.append(tell("no_cards", lang, state=value_words(sample.cards_state, lang)))
     parts.append(tell("host_words", lang, **_host_values(sample.host)))
     if sample.host.server_cores is not None:
         parts.append(tell("server_cores", lang, cores=f"{sample.host.server_cores:.1f}"))
     if sample.timings:
         speed = known(sample.timings[-1].decoded_per_second)
-        parts.append(f"{tell('log', lang)}: {tell('speed', lang, speed=_fixed(speed, 1))}")
+        parts.append(f"{tell('log', lang)}{colon(lang)}{tell('speed', lang, speed=_fixed(speed, 1))}")
     return "  |  ".join(parts)
 
 

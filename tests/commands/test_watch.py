@@ -208,3 +208,9 @@ def test_a_server_that_goes_and_comes_back(capsys):
 def test_nothing_there_is_no_fault(capsys):
     status = main(["watch", "--server", "http://127.0.0.1:9", "--format", "json"], Ticks(2))
     assert status == 0 and json.loads(capsys.readouterr().out)["facts"]["watch"]["server_state"] == "refused"
+
+
+def test_that_no_card_answers_is_said_once(capsys):
+    main(["watch", "--server", "http://127.0.0.1:9", "--for", "1", "--interval", "0.3"])
+    lines = [text for text in capsys.readouterr().out.splitlines() if "  |  " in text]
+    assert len(lines) > 1 and sum("no NVIDIA card answers" in text for text in lines) <= 1
