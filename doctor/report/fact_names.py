@@ -251,5 +251,31 @@ VALUES = {
     "unknown": ("unknown", "未知"),
 }
 """Values that are a word of the facts."""
+OF_FIELD = {
+    "pattern": {
+        "steady": ("steady", "稳定"),
+        "decay": ("slower with a deeper context", "随上下文变长而变慢"),
+        "steep": ("slower with a deeper context than the KV cache explains", "随上下文变慢，超出 KV 缓存能解释的程度"),
+        "step": ("slower at once", "突然变慢"),
+        "slow-first": ("only the first slow", "只有第一次慢"),
+        "rising": ("faster and faster", "越来越快"),
+        "mixed": ("up and down", "时快时慢"),
+    },
+    "step_cause": {
+        "parallel": ("other requests at work", "同时有别的请求"),
+        "context-shift": ("a context shift", "上下文移位"),
+        "no-space": ("no room in the KV cache", "KV 缓存没有空位"),
+        "cache-lost": ("the cache was lost", "缓存丢失"),
+        "graphs": ("graphs are no longer reused", "计算图不再复用"),
+        "other-slot": ("another slot", "换了槽位"),
+        "none": ("nothing in the log", "日志里看不出"),
+    },
+    "reread_cause": {
+        "prefix": ("the beginning of the prompt changed", "提示词开头变了"),
+        "forced": ("the cache of this model cannot go back", "这种模型的缓存无法回退"),
+        "other": ("another request took the slot in between", "中间有别的请求占用了槽位"),
+    },
+}
+"""Field -> its values that are words of the facts, where the same word means something of its own there."""
 EVENTS = frozenset({"refaults_per_second", "major_faults_per_second"})
 """Fields that count how often a second."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doctor.report.fact_names import EVENTS, FIELDS, OPTIONS, RATES_IN_BYTES, UNITS, VALUES
+from doctor.report.fact_names import EVENTS, FIELDS, OF_FIELD, OPTIONS, RATES_IN_BYTES, UNITS, VALUES
 from doctor.report.rungs import NAMES
 from doctor.report.spoken import is_of_launch, spoken
 from doctor.report.subjects import name_of
@@ -126,6 +126,8 @@ def _label(subject: str, field: str, lang: str) -> str:
 
 
 def _value(field: str, value: str, lang: str) -> str:
+    if (words := OF_FIELD.get(field, {}).get(value)) is not None:
+        return words[lang == "zh"]
     if value in VALUES:
         return value_words(value, lang)
     if field == "regressed":  # names of other fields

@@ -17,6 +17,17 @@ from doctor.report.fact_words import fact_name, fact_words, not_checked_rows, te
         ("budget.over_bytes = 104857600", "memory, too much by: 100.0 MiB", "内存预算，超出：100.0 MiB"),
         ("build.age_days = 400", "build, age: 400 days", "程序版本，距今：400 天"),
         ("watch.throttled_share = 0.25", "watch, time throttled: 25%", "观察，被限速的时间占比：25%"),
+        ("timeline.pattern = step", "requests, how the speed goes: slower at once", "各次请求，速度变化：突然变慢"),
+        (
+            "timeline.step_cause = none",
+            "requests, what the step comes from: nothing in the log",
+            "各次请求，变慢的原因：日志里看不出",
+        ),
+        (
+            "bench.regressed = prefill_per_second, deep_decode_per_second",
+            "benchmark, worse than before: reading speed, generation speed deeper in",
+            "测速，比之前差：读入速度、较深处的生成速度",
+        ),
         (
             "launch.environment['CUDA_VISIBLE_DEVICES'] = -1",
             "launch, variable CUDA_VISIBLE_DEVICES: -1",
