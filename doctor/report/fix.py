@@ -30,7 +30,8 @@ WORDS = {
         "token": "This edit has to be made by hand.",
         "same": "The file holds the value already: something else beats it, or the client must be started anew.",
         "nothing": "Nothing found that an edit of a client's settings or of the launch file would cure.",
-        "nothing-here": "Nothing was looked at: no client's settings and no launch file are here. Name the file: doctor fix --launch FILE",
+        "nothing-here": "Nothing was looked at: no client's settings and no launch file are here. "
+        "Name the file: doctor fix --launch FILE",
         "launch-by-hand": "Nothing was written: what is wrong in the file cannot be changed there by doctor. By hand:",
         "launch-build": "Nothing was written: whether this is right depends on the build, which is not known here. Name it "
         "(`llama-server --version` says it): doctor fix --launch {file} --for-build N",
