@@ -95,7 +95,7 @@ def fix_launch(run: Run, seen: Sight, found: Seen) -> Exit | None:
     improved = improve(hand, bench, run.options.rule)
     left_to_do = _steps(hand, improved.refused)
     if not improved.done:
-        if not left_to_do:
+        if not left_to_do or (run.options.launch is None and _worse_elsewhere(seen)):
             return None
         asked = all(step.why == BUILD_UNKNOWN for step in left_to_do)
         state = "launch-build" if asked else "launch-by-hand"
@@ -111,6 +111,12 @@ def fix_launch(run: Run, seen: Sight, found: Seen) -> Exit | None:
     shown = Outcome("planned", None, None, plan.path, lines, gone=improved.gone(), by_hand=left_to_do)
     shown, ended = consent(run, shown)
     return _write(run, bench, hand, plan, shown) if ended is None else ended
+
+
+def _worse_elsewhere(seen: Sight) -> bool:
+    """Whether there is an error that has nothing to do with the launch command: it is told first."""
+    errors = [finding for finding in seen.findings if finding.severity == "error" and not finding.instead_of]
+    return bool(errors) and not any("launch" in finding.subjects for finding in errors)
 
 
 def _bench(run: Run, seen: Sight, found: Seen) -> Bench:

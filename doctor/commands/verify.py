@@ -157,6 +157,8 @@ def _targets(
     if options.client is not None:
         client = clients[0]
         target = of_client(client, vault, model=options.model, key=key, named=True, key_name=name)
+        if target is None and (broken := known(client.problems)):
+            raise UsageError(f"--client {client.id}: nothing in its settings applies: {broken[0]}")
         if target is None:
             raise UsageError(
                 f"--client {client.id}: nothing sets its base URL: it talks to its maker, not to a server of yours"

@@ -257,3 +257,16 @@ def test_without_a_build_it_is_asked_for_and_the_command_is_the_newest(world, ca
     assert status == 1 and f"doctor fix --launch {path_of(world)} --for-build N" in out
     assert "start.sh:2: -fa → -fa on\n" in out and "start.sh:3: --no-mmap → --load-mode none\n" in out
     assert "llama-server -m /m/a.gguf -fa on --load-mode none" in out and "cannot be changed" not in out
+
+
+def test_an_error_elsewhere_comes_before_what_only_the_build_decides_here(tmp_path, capsys):
+    world = World(
+        tmp_path,
+        {
+            "work/start.sh": "llama-server -hf a/b --no-mmap\n",
+            "home/.claude/settings.json": "{ // mine\n}",
+        },
+    )
+    for words, told in ((), "client/config-file-broken-live"), (("--launch", str(path_of(world))), "--for-build N"):
+        status = main(["fix", *words, "--dry-run"], world)
+        assert (status, told in capsys.readouterr().out) == (1, True)

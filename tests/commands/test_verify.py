@@ -7,6 +7,7 @@ import pytest
 
 from doctor.cli import main
 from doctor.report.spoken import spoken
+from tests.facts.clients.homes import Home
 from tests.facts.ladder.serving import as_json, serving, vllm
 from tests.real.conftest import free_port
 
@@ -158,3 +159,12 @@ def test_the_client_at_another_address(capsys, clean_environment):
 
 def test_what_has_no_translation_is_shown_as_it_is():
     assert spoken("something new", "zh") == "something new"
+
+
+def test_a_client_whose_settings_cannot_be_read_is_not_said_to_have_none(capsys, tmp_path):
+    world = Home(
+        tmp_path, {"home/.claude/settings.json": '{\n // mine\n"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}'}
+    )
+    for lang, words in (("en", "settings.json:2: not valid JSON"), ("zh", "settings.json:2：不是合法的 JSON")):
+        assert main(["verify", "--client", "claude-code", "--lang", lang], world) == 2
+        assert words in capsys.readouterr().err

@@ -41,6 +41,7 @@ COMPLAINTS = {
     "not such a file": "不是这种文件",
     "--verify wants the command to ask about: --launch CMD": "--verify 要有被询问的命令：--launch CMD",
     "--verify wants a model on this machine: llama-fit-params reads the file itself": "--verify 要本机上的模型：llama-fit-params 要自己读文件",
+    "nothing in its settings applies: {}": "它的设置全部不生效：{0}",
     "nothing sets its base URL: it talks to its maker, not to a server of yours": "没有设置它的 base URL：它连的是厂商，不是你的服务",
     "no settings of it on this machine; found: {}; doctor knows {}": "这台机器上没有它的设置；找到的有：{0}；doctor 认识 {1}",
     "no settings of it on this machine; found: {}": "这台机器上没有它的设置；找到的有：{0}",
