@@ -204,7 +204,7 @@ FORMS = (
     (r"^Write (openai/\S+) in", _model_id),
     (r'^Add "limit": \{ "context": (\d+), "output": (\d+) \} to the model (\S+)', _limit),
     (r'^Add "([^"{}]+)": \{\} below models', _list_model),
-    (r"^Repair the file at the place named", _repair),
+    (r"^Repair the file: ", _repair),
     (r"^Update (?:the server|llama)", _update),
     (rf"^(?:Set|Write|Point|Use|Put)\b[^`]*?{_URL}", _point),
     (rf"on the same machine: write {_URL}", _point),
