@@ -1,5 +1,7 @@
 """Huge and hostile input costs little memory, and time in step with its length."""
 
+import collections
+import itertools
 import os
 import subprocess
 import sys
@@ -63,3 +65,23 @@ def test_time_grows_with_length_on_repeated_texts(end):
     once = "".join((text + " 1") * 300 + end for text in texts).encode()
     seconds(once)
     assert seconds(once * 12) < 5 * seconds(once * 3) + 0.2
+
+
+def test_no_pattern_is_tried_on_every_line_of_a_healthy_log(monkeypatch):
+    """One that can never have all its hits, of a form that common lines have, makes long logs several times slower."""
+    from tests.bench.bench_log import pieces
+
+    first, *more = itertools.islice(pieces(0), 4)
+    tried = collections.Counter()
+    seen = sum(piece.count("\n") for piece in (first, more[0]))
+    real = Matcher._try
+
+    def counting(self, line, trials, hits):
+        if line.number > seen:
+            tried.update(trial.pattern for trial in trials)
+        return real(self, line, trials, hits)
+
+    monkeypatch.setattr(Matcher, "_try", counting)
+    Matcher(RULES).sift(Paste([piece.encode() for piece in (first, *more)]))
+    lines = sum(piece.count("\n") for piece in more[1:])
+    assert lines > 10_000 and {pattern: count for pattern, count in tried.items() if count > lines / 100} == {}
