@@ -76,3 +76,23 @@ def as_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield decoder.decode(first).encode("utf-8") if decoder else first
     for chunk in source:
         yield decoder.decode(chunk).encode("utf-8") if decoder else chunk
+
+
+def by_line(block: bytes, finds: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
+    """(where a line begins, what is found in it) for each line with finds."""
+    lines: list[tuple[int, set[int]]] = []
+    past = -1  # where the last of them ends
+    for end, name in finds:
+        if end > past:
+            start = block.rfind(b"\n", max(past, 0), end) + 1
+            past = block.find(b"\n", end)
+            past = len(block) if past < 0 else past
+            lines.append((start, set()))
+        lines[-1][1].add(name)
+    return lines
+
+
+def line_at(block: bytes, start: int) -> bytes:
+    """The line of a block that begins there."""
+    end = block.find(b"\n", start)
+    return block[start:] if end < 0 else block[start:end]

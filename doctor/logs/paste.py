@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from doctor.logs.blocks import blocks_of
+from doctor.logs.blocks import blocks_of, by_line, line_at
 from doctor.logs.facts import MOST_LATE, TIMING_MARK, LogReader
 from doctor.logs.lines import LONGEST, Line, clean, lines_of
+from doctor.logs.look import LONGEST_SHAPE, NOTHING, UNCLEAR, Look, Looks, holds
 from doctor.logs.scan import ALIKE, scanner, sought
 from doctor.logs.sections import COMMAND_MARKS, Command, CommandReader, is_output, may_be_command, placed, placed_after
 from doctor.logs.tail import Tail
@@ -40,40 +41,8 @@ PATIENCE = 5_000
 """Lines looked at until a new scanner is made: one for less, and with the words that are rare in this text."""
 _DIGITS_TO_0 = bytes.maketrans(b"123456789", b"0" * 9)
 _SHAPE = str.maketrans("123456789", "0" * 9)
-_MOST_SHAPES = 30_000
-_LONGEST_SHAPE = 600
 _TAIL = 24
 """Lines kept of the end of a text, among which the last one that a program printed is looked for."""
-
-
-class Look(NamedTuple):
-    """What could be in the lines of a shape: what `sift` was asked to look for, and numbers.
-
-    `texts`: such a line is of interest only when it holds one of these (lower case); empty when any line is.
-    """
-
-    wanted: Sequence[Any]
-    numbers: bool
-    texts: tuple[bytes, ...] = ()
-
-
-_NOTHING = Look((), False)
-# Escapes, redrawn lines, broken bytes and very long lines: what the line says is not what its bytes are.
-_UNCLEAR = Look((), False)
-
-
-class _Looks(dict[bytes, "Look | None"]):
-    """Shape -> what to look for in its lines; None when they need not be looked at."""
-
-    def __init__(self, find: Callable[[bytes], Look | None]) -> None:
-        super().__init__()
-        self._find = find
-
-    def __missing__(self, shape: bytes) -> Look | None:
-        look = self._find(shape)
-        if len(shape) <= _LONGEST_SHAPE and len(self) < _MOST_SHAPES:
-            self[shape] = look
-        return look
 
 
 class Paste:
@@ -87,8 +56,8 @@ class Paste:
         self._room = HEAD
         self._before = Line(0, "")
         self._tail: deque[Line] = deque(maxlen=_TAIL)
-        self._looks = _Looks(self._look)
-        self._clean_looks = _Looks(lambda shape: self._judge(shape.decode()))
+        self._looks = Looks(self._look)
+        self._clean_looks = Looks(lambda shape: self._judge(shape.decode()))
         self._wanted: _Wanted = lambda shape, among: ()
         self._rare: Callable[[str], Mapping[str, Sequence[Any]]] | None = None
         self._stands_for: tuple[Sequence[Any], ...] = ()
@@ -147,7 +116,7 @@ class Paste:
         if self._looked_at > self._patience or (self._seen > SCAN_FROM and self._scanner is None):
             self._make_scanner(sample)
         clear = self._room <= 0 and b"\x1b" not in block and b"\r" not in block
-        found = _by_line(block, self._scanner.finds(block)) if clear and self._scanner is not None else None
+        found = by_line(block, self._scanner.finds(block)) if clear and self._scanner is not None else None
         if found is not None and len(found) < len(block) // FEW_FINDS + 10:
             yield from self._by_finds(first, block, found)
         else:
@@ -184,11 +153,11 @@ class Paste:
         for index in (*picked, len(lines)):
             # A line after a line of a command is looked at, whatever it is: the command may go on.
             while self._before.place == "command" and next_line < min(index + 1, len(lines)):
-                yield from self._read(first + next_line, lines[next_line], looks[next_line] or _NOTHING)
+                yield from self._read(first + next_line, lines[next_line], looks[next_line] or NOTHING)
                 next_line += 1
             if next_line <= index < len(lines):
                 look = looks[index]
-                if look and not (look.texts and not _holds(lines[index], look.texts)):
+                if look and not (look.texts and not holds(lines[index], look.texts)):
                     yield from self._read(first + index, lines[index], look)
                     next_line = index + 1
 
@@ -200,18 +169,18 @@ class Paste:
         for line, names in (*found, (past, set())):
             # A line after a line of a command is looked at, whatever it is: the command may go on.
             while self._before.place == "command" and start < min(line + 1, past):
-                raw = _line_at(block, start)
-                yield from self._read(number, raw, self._looks[raw.translate(_DIGITS_TO_0)] or _NOTHING)
+                raw = line_at(block, start)
+                yield from self._read(number, raw, self._looks[raw.translate(_DIGITS_TO_0)] or NOTHING)
                 number, start = number + 1, start + len(raw) + 1
             if not start <= line < past:
                 continue
-            raw = _line_at(block, line)
+            raw = line_at(block, line)
             number += block.count(b"\n", start, line)
             self._looked_at += 1
             self._found.append(raw[:LONGEST])
-            if len(raw) <= _LONGEST_SHAPE or max(names) >= len(self._stands_for):
+            if len(raw) <= LONGEST_SHAPE or max(names) >= len(self._stands_for):
                 look = self._looks[raw.translate(_DIGITS_TO_0)]
-                if look and not (look.texts and not _holds(raw, look.texts)):
+                if look and not (look.texts and not holds(raw, look.texts)):
                     yield from self._read(number, raw, look)
             else:
                 # No numbers and no command: there is only what its finds stand for.
@@ -226,8 +195,8 @@ class Paste:
 
     def _read(self, number: int, raw: bytes, look: Look) -> Iterator[tuple[Line, Sequence[Any]]]:
         text = clean(raw)
-        if look is _UNCLEAR:
-            look = self._clean_looks[text.encode().translate(_DIGITS_TO_0)] or _NOTHING
+        if look is UNCLEAR:
+            look = self._clean_looks[text.encode().translate(_DIGITS_TO_0)] or NOTHING
         line = placed_after(self._before, Line(number, text))
         self._before = line
         self._commands.take(line)
@@ -243,9 +212,9 @@ class Paste:
         try:
             text = shape.decode().rstrip()
         except UnicodeDecodeError:
-            return _UNCLEAR
+            return UNCLEAR
         if "\x1b" in text or "\r" in text or len(text) > LONGEST:
-            return _UNCLEAR
+            return UNCLEAR
         return self._judge(text)
 
     def _judge(self, text: str) -> Look | None:
@@ -302,27 +271,3 @@ class Paste:
     def commands(self) -> tuple[Command, ...]:
         """The command lines, each whole, in order."""
         return self._commands.result()
-
-
-def _by_line(block: bytes, finds: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
-    """(where a line begins, what is found in it) for each line with finds."""
-    lines: list[tuple[int, set[int]]] = []
-    past = -1  # where the last of them ends
-    for end, name in finds:
-        if end > past:
-            start = block.rfind(b"\n", max(past, 0), end) + 1
-            past = block.find(b"\n", end)
-            past = len(block) if past < 0 else past
-            lines.append((start, set()))
-        lines[-1][1].add(name)
-    return lines
-
-
-def _line_at(block: bytes, start: int) -> bytes:
-    end = block.find(b"\n", start)
-    return block[start:] if end < 0 else block[start:end]
-
-
-def _holds(raw: bytes, texts: tuple[bytes, ...]) -> bool:
-    lowered = raw.lower()
-    return any(text in lowered for text in texts)
