@@ -339,4 +339,6 @@ def test_real_logs_and_reports_stay_readable():
             clean.text(line)
     assert set(vault.secrets()) <= {
         "lm-studio", "lm-studio.", "ollama", "sk-local", "sk-local-test", "sk-xxx-my-api-key", "test", "test-key-0001",
+        "no_key", "no_key.", "sk-no-key", "unused", "hello",
+        "cli:default}\\n2026/02/15",  # session_key=…, of a log that stands in JSON here
     }  # fmt: skip
