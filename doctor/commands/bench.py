@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.answer import answer, left_out, redactor, speaker
 from doctor.commands.key import given_key
+from doctor.commands.saved_facts import save_facts
 from doctor.engine.diagnose import diagnose
 from doctor.engine.finding import NotChecked, Report
 from doctor.engine.load import load
@@ -51,7 +52,7 @@ def bench(options: argparse.Namespace, outside: Outside) -> Exit:
         {name: to_json(getattr(facts, name)) for name in ("bench", "speed", "server", "process")}
     )
     if options.save is not None:
-        _save(outside, options.save, plain)
+        save_facts(outside, options.save, plain)
     problem = known(measured.problem)
     report = Report(
         command="bench",
@@ -164,18 +165,6 @@ def _saved(outside: Outside, path: str) -> Bench:
     except (ValueError, RecursionError, KeyError) as error:
         detail = str(error) if isinstance(error, FactsFormatError) else "not such a file"
         raise UsageError(f"--compare: {path} does not hold a measurement saved with --save: {detail}") from None
-
-
-def _save(outside: Outside, path: str, plain: dict[str, Any]) -> None:
-    import json
-
-    from doctor import __version__
-
-    data = {"schema_version": 1, "tool": {"name": "llama-doctor", "version": __version__}, "facts": plain}
-    try:
-        outside.write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-    except OutsideError as error:
-        raise UsageError(f"--save: {error}") from None
 
 
 def _progress() -> Callable[[str], None]:

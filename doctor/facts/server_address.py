@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "http://127.0.0.1:8080"
 GIVEN, FROM_LAUNCH, DEFAULT = "the address given", "the launch command", "the default address"
 """Where the address of a server is known from, where that is no client's settings."""
-_ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
+_EVERYWHERE = frozenset({"0.0.0.0", "::", "[::]", ""})
 
 
 def server_url(option: str | None, started: Launch | None, clients: tuple[Any, ...]) -> tuple[str, str]:
@@ -33,7 +33,7 @@ def server_url(option: str | None, started: Launch | None, clients: tuple[Any, .
 
 def _on_this_machine(started: Launch) -> bool:
     host = known(started.host) or ""
-    return host in _ANY_HOST or is_loopback(f"http://{host}")
+    return host in _EVERYWHERE or is_loopback(f"http://{host}")
 
 
 def is_loopback(url: str) -> bool:

@@ -111,8 +111,8 @@ def _requests(lines: Sequence[str]) -> tuple[Request, ...]:
         line = full[:LONGEST_LINE]
         if _INSIDE.search(line):
             inside = True
-        elif _PROMPT.match(line) or not line.strip():
-            inside = inside and not _PROMPT.match(line)
+        elif _PROMPT.match(line):
+            inside = False
         if ":" not in line or _LISTENS.search(line):
             continue
         for url in urls_in(line):

@@ -6,8 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doctor.redact import sanitize
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from doctor.outside import OutsideError
 
 NO_UTF8 = "the answer holds bytes that are no UTF-8"
 
@@ -118,6 +122,11 @@ def body_fault(headers: Mapping[str, str], body: bytes, cut_at: int = 0) -> str:
     except UnicodeDecodeError:
         return NO_UTF8
     return ""
+
+
+def request_fault(error: OutsideError, url: str) -> str:
+    """Why no answer came from `url`, in words without the URL."""
+    return "no answer in time" if error.kind == "timeout" else sanitize(str(error).removeprefix(f"{url}: "))
 
 
 def looks_like_html(reply: Reply) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts.server.kinds import NO_UTF8, Reply, body_fault, parse_json
+from doctor.facts.server.kinds import NO_UTF8, Reply, body_fault, parse_json, request_fault
 from doctor.facts.server.record import Probe
 from doctor.outside import OutsideError
 from doctor.redact import sanitize
@@ -51,8 +51,7 @@ class Session:
             got = self.outside.http("GET", url, headers=headers, timeout=self.left(REQUEST_SECONDS), limit=BODY_LIMIT)
         except OutsideError as error:
             self.probes.append(Probe("GET", path, with_key, None, None, None))
-            late = error.kind == "timeout"
-            self.faults[path] = "no answer in time" if late else sanitize(str(error).removeprefix(f"{url}: "))
+            self.faults[path] = request_fault(error, url)
             raise
         text = got.body.decode("utf-8", "replace")
         words = sanitize(" ".join(text[: 4 * WORDS_SHOWN].split()))[:WORDS_SHOWN]

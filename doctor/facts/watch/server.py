@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.facts.server.answers import odd_number, whole
-from doctor.facts.server.kinds import NO_UTF8, body_fault, parse_json
+from doctor.facts.server.kinds import NO_UTF8, body_fault, parse_json, request_fault
 from doctor.facts.watch.sample import ServerSample
 from doctor.outside import OutsideError
-from doctor.redact import sanitize
 
 if TYPE_CHECKING:
     from doctor.outside import HttpReply, Outside
@@ -92,9 +91,7 @@ class ServerWatch:
         try:
             reply = self._outside.http("GET", url, headers=self._headers, timeout=REQUEST_SECONDS, limit=BODY_LIMIT)
         except OutsideError as error:
-            late = error.kind == "timeout"
-            words = "no answer in time" if late else sanitize(str(error).removeprefix(f"{url}: "))
-            self._trouble = f"{path}: {words}"
+            self._trouble = f"{path}: {request_fault(error, url)}"
             raise
         if reply.status not in (200, 401, 403, 404, 501, 503):
             self._trouble = f"{path}: HTTP {reply.status}"

@@ -1,5 +1,6 @@
 """A process of this machine, and one whose files were recorded."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -59,27 +60,25 @@ def test_no_process_and_no_psutil():
 LISTENS = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\nprint(s.getsockname()[1], flush=True)\ninput()"
 
 
-def test_who_listens_on_a_port(tmp_path):
-    server = tmp_path / "llama-server"
-    os.symlink(sys.executable, server)
-    with subprocess.Popen(
-        [str(server), "-S", "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        port = int(process.stdout.readline())
-        assert pid_of_port(Outside(), port) == process.pid
+@contextlib.contextmanager
+def listening(program):
+    """(process, port) of a program of that name which listens while the block runs."""
+    os.symlink(sys.executable, program)
+    argv = [str(program), "-S", "-c", LISTENS]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process, int(process.stdout.readline())
         process.communicate("\n")
+
+
+def test_who_listens_on_a_port(tmp_path):
+    with listening(tmp_path / "llama-server") as (process, port):
+        assert pid_of_port(Outside(), port) == process.pid
     assert pid_of_port(Outside(), port) is None
 
 
 def test_a_proxy_that_listens_for_the_server_is_not_the_server(tmp_path):
-    proxy = tmp_path / "docker-proxy"
-    os.symlink(sys.executable, proxy)
-    with subprocess.Popen(
-        [str(proxy), "-S", "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        port = int(process.stdout.readline())
+    with listening(tmp_path / "docker-proxy") as (_, port):
         assert pid_of_port(Outside(), port) is None
-        process.communicate("\n")
 
 
 @pytest.mark.parametrize("threads", [1, 3])
