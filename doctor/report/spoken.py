@@ -72,10 +72,14 @@ def _tables() -> tuple[dict[str, str], tuple[Sentence, ...]]:
 
 def is_of_launch(text: str) -> bool:
     """Whether a text is what doctor says of an option, and not a line somebody else wrote."""
+    return any(one.anchor in text and re.match(one.pattern, text, re.DOTALL) for one in _of_launch())
+
+
+@lru_cache(maxsize=1)
+def _of_launch() -> tuple[Sentence, ...]:
     from doctor.report.chinese.launching import LAUNCHING
 
-    sentences = [_sentence(english, chinese) for english, chinese in LAUNCHING.items()]
-    return any(one.anchor in text and re.match(one.pattern, text, re.DOTALL) for one in sentences)
+    return tuple(_sentence(english, chinese) for english, chinese in LAUNCHING.items())
 
 
 def _sentence(english: str, chinese: str) -> Sentence:
